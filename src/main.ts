@@ -9,13 +9,10 @@ import { HttpServerLive } from "./rest/HttpServer.ts"
 import { Server, Services, Stores } from "./Server.ts"
 import { welcome } from "./Welcome.ts"
 
-/** Prepares an empty installation before the first request can arrive, then serves and tells where. */
-const serve = Layer.effectDiscard(Effect.flatMap(firstStart, welcome)).pipe(
-  Layer.provideMerge(Server),
-  Layer.provide(HttpServerLive),
-  Layer.provide(Services),
-  Layer.launch
-)
+/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
+const serve = Effect.flatMap(firstStart, (keyFile) =>
+  Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
+).pipe(Effect.provide(Services))
 
 const migrate = Effect.andThen(Effect.scoped(Layer.build(Stores)), Effect.logInfo("The database is up to date"))
 
@@ -29,8 +26,9 @@ const sluice = Command.make("sluice", {}, () => serve).pipe(
 
 /** Settings come from the environment, then from `.env` if there is one. */
 const Settings = Layer.unwrap(
-  Effect.map(Effect.flatMap(FileSystem.FileSystem, (fs) => fs.exists(".env")), (exists) =>
-    exists ? ConfigProvider.layerAdd(ConfigProvider.fromDotEnv()) : Layer.empty
+  Effect.map(
+    Effect.flatMap(FileSystem.FileSystem, (fs) => fs.exists(".env")),
+    (exists) => (exists ? ConfigProvider.layerAdd(ConfigProvider.fromDotEnv()) : Layer.empty)
   )
 )
 

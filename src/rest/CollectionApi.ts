@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { IndexRequest, IndexResult, SearchRequest, SearchResults } from "../domain/Collection.ts"
 import { success } from "./Envelope.ts"
 
-export class CollectionApi extends HttpApiGroup.make("collection")
+export class CollectionApi extends HttpApiGroup.make("collection", { topLevel: true })
   .add(
     HttpApiEndpoint.post("index", "/v1/index", {
       payload: IndexRequest,

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { EmbedRequest, EmbedResult } from "../domain/Embed.ts"
 import { success } from "./Envelope.ts"
 
-export class EmbeddingApi extends HttpApiGroup.make("embedding")
+export class EmbeddingApi extends HttpApiGroup.make("embedding", { topLevel: true })
   .add(
     HttpApiEndpoint.post("embed", "/v1/embed", {
       payload: EmbedRequest,

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { GenerateRequest, GenerateResult } from "../domain/Generate.ts"
 import { success } from "./Envelope.ts"
 
-export class GenerationApi extends HttpApiGroup.make("generation")
+export class GenerationApi extends HttpApiGroup.make("generation", { topLevel: true })
   .add(
     HttpApiEndpoint.post("generate", "/v1/generate", {
       payload: GenerateRequest,

@@ -13,7 +13,8 @@ const V1 = HttpApiBuilder.layer(Api, { openapiPath: "/openapi.json" }).pipe(
   Layer.provide(MiddlewareLive)
 )
 
-const Docs = HttpApiScalar.layer(Api, { path: "/docs" })
+// The page loads nothing from elsewhere.
+const Docs = HttpApiScalar.layer(Api, { path: "/docs", scalar: { withDefaultFonts: false } })
 
 /** `/healthz` says that the process lives, `/readyz` that it can serve. */
 const Probes = HttpRouter.use(

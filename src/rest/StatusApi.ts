@@ -1,7 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Status } from "../domain/Status.ts"
 
-export class StatusApi extends HttpApiGroup.make("status")
+export class StatusApi extends HttpApiGroup.make("status", { topLevel: true })
   .add(
     HttpApiEndpoint.get("status", "/v1/", { success: Status }).annotateMerge(
       OpenApi.annotations({
