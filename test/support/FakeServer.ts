@@ -19,8 +19,16 @@ createServer((request, response) => {
     return
   }
   response.setHeader("content-type", "application/json")
-  response.end(
-    JSON.stringify({ path: request.url, authorization: request.headers.authorization, env: Object.keys(process.env) })
-  )
+  const status = /^\/status\/(\d+)$/.exec(request.url ?? "")?.[1]
+  if (status !== undefined) {
+    response.statusCode = Number(status)
+    response.end(JSON.stringify({ success: false, error: { code: "insufficient_credits" } }))
+    return
+  }
+  if (request.url === "/env") {
+    response.end(JSON.stringify(Object.keys(process.env)))
+    return
+  }
+  response.end(JSON.stringify({ path: request.url, authorization: request.headers.authorization }))
 }).listen(Number(PORT), "127.0.0.1")
 process.on("SIGTERM", () => process.exit(0))
