@@ -5,10 +5,19 @@ import { assert, describe, it } from "vitest"
 const root = join(import.meta.dirname, "../..")
 const files = (pattern: string) => globSync(pattern, { cwd: root }).sort()
 
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+
+/** Whether a source does nothing but hand on what others export. */
+const isBarrel = (source: string) => {
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "")
+  const own = code.replaceAll(/export (?:type )?(?:\*(?: as \w+)?|\{[^}]*\}) from "[^"]*"/g, "")
+  return own.trim() === "" && code.trim() !== ""
+}
+
 /** The lines of sources that match, as `path:line text`. */
 const matches = (paths: ReadonlyArray<string>, pattern: RegExp) =>
   paths.flatMap((path) =>
-    readFileSync(join(root, path), "utf8")
+    read(path)
       .split("\n")
       .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : []))
   )
@@ -55,10 +64,10 @@ describe("the sources", () => {
     const drawer = /^(?:utils?|helpers?|common|misc)(?:\.ts)?$/i
     const paths = files("src/**/*").filter((path) => path.split("/").some((part) => drawer.test(part)))
     assert.deepStrictEqual(paths, [])
-    assert.deepStrictEqual(
-      files("src/**/*.ts").filter((path) => basename(path) === "index.ts"),
-      []
-    )
+    const barrels = files("src/*/**/*.ts").filter((path) => basename(path) === "index.ts" || isBarrel(read(path)))
+    assert.deepStrictEqual(barrels, [])
+    assert.isTrue(isBarrel('/** All. */\nexport * from "./A.ts"\nexport {\n  b\n} from "./B.ts"\n'))
+    assert.isFalse(isBarrel('export { a } from "./A.ts"\nexport const b = 1\n'))
   })
 
   it("name folders in lower case and modules in PascalCase", () => {
