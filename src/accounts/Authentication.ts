@@ -8,7 +8,7 @@ import * as ApiKey from "./ApiKey.ts"
 import { InstallationSecret } from "./InstallationSecret.ts"
 
 /** The key is missing, malformed, unknown, expired or revoked; which of them stays with us. */
-export class Unauthorized extends Data.TaggedError("Unauthorized")<{}> {}
+export class Unauthorized extends Data.TaggedError("Unauthorized") {}
 
 /** The key lacks the scope that the operation needs. */
 export class Forbidden extends Data.TaggedError("Forbidden")<{ readonly required: Scope }> {}

@@ -54,6 +54,8 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   readonly details?: ReadonlyArray<ErrorDetail>
   /** Whole seconds after which a retry can succeed. */
   readonly retryAfterSeconds?: number
+  /** The exchange in which a client received it. */
+  readonly requestId?: string
 }> {
   get status(): number {
     return errorCodes[this.code].status

@@ -14,16 +14,22 @@ export interface KeyRecord {
   readonly scopes: ReadonlyArray<Scope>
 }
 
+export interface NewOrganization {
+  readonly id: OrganizationId
+  readonly name: string
+  readonly grantedMicro: number
+  readonly key: Omit<KeyRecord, "organizationId">
+}
+
 /** Organizations and their keys. */
 export class OrganizationStore extends Context.Service<
   OrganizationStore,
   {
-    /** Creates an organization with its credits; does nothing when there is one of that id. Answers whether it did. */
-    create(organization: {
-      readonly id: OrganizationId
-      readonly name: string
-      readonly grantedMicro: number
-    }): Effect.Effect<boolean, StoreUnavailable>
+    /**
+     * Creates an organization with its credits and first key, all at once; does nothing when there is one of that id.
+     * Answers whether it did.
+     */
+    create(organization: NewOrganization): Effect.Effect<boolean, StoreUnavailable>
     /** Stores a key; one of the same id is replaced. */
     putKey(key: KeyRecord): Effect.Effect<void, StoreUnavailable>
     /** The key of that id, unless it is expired or revoked. */
@@ -36,34 +42,34 @@ export class OrganizationStore extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* DatabaseClock
 
-      const create = Effect.fn("OrganizationStore.create")(function* (organization: {
-        readonly id: OrganizationId
-        readonly name: string
-        readonly grantedMicro: number
-      }) {
-        const now = yield* clock
-        const { id, name, grantedMicro } = organization
-        return yield* sql.withTransaction(
-          Effect.gen(function* () {
-            const created = yield* sql`
-              INSERT INTO organizations (id, name) VALUES (${id}, ${name}) ON CONFLICT DO NOTHING RETURNING id`
-            if (created.length === 0) return false
-            yield* sql`INSERT INTO accounts (organization_id, granted) VALUES (${id}, ${grantedMicro})`
-            yield* sql`
-              INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, amount, created_at)
-              VALUES (${id}, 'grant', ${`grant/${id}/initial`}, 'grant', ${grantedMicro}, ${now})`
-            return true
-          })
-        )
-      }, orUnavailable)
+      const writeKey = (key: KeyRecord) => sql`
+        INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes)
+        VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes})
+        ON CONFLICT (id) DO UPDATE SET name = excluded.name, secret_hmac = excluded.secret_hmac,
+          scopes = excluded.scopes, revoked_at = NULL, expires_at = NULL`
 
-      const putKey = Effect.fn("OrganizationStore.putKey")(function* (key: KeyRecord) {
+      const writeOrganization = Effect.fnUntraced(function* ({ grantedMicro, id, key, name }: NewOrganization) {
+        const now = yield* clock
+        const created = yield* sql`
+          INSERT INTO organizations (id, name) VALUES (${id}, ${name}) ON CONFLICT DO NOTHING RETURNING id`
+        if (created.length === 0) return false
+        yield* sql`INSERT INTO accounts (organization_id, granted) VALUES (${id}, ${grantedMicro})`
         yield* sql`
-          INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes)
-          VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes})
-          ON CONFLICT (id) DO UPDATE SET name = excluded.name, secret_hmac = excluded.secret_hmac,
-            scopes = excluded.scopes, revoked_at = NULL, expires_at = NULL`
-      }, orUnavailable)
+          INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, amount, created_at)
+          VALUES (${id}, 'grant', ${`grant/${id}/initial`}, 'grant', ${grantedMicro}, ${now})`
+        yield* writeKey({ ...key, organizationId: id })
+        return true
+      })
+
+      const create = Effect.fn("OrganizationStore.create")(
+        (organization: NewOrganization) => sql.withTransaction(writeOrganization(organization)),
+        orUnavailable
+      )
+
+      const putKey = Effect.fn("OrganizationStore.putKey")(
+        (key: KeyRecord) => Effect.asVoid(writeKey(key)),
+        orUnavailable
+      )
 
       const findKey = Effect.fn("OrganizationStore.findKey")(function* (id: KeyId) {
         const now = yield* clock

@@ -1,0 +1,53 @@
+import "effect/schema/SchemaJITCompiler/enable"
+import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { Cause, ConfigProvider, Effect, Exit, FileSystem, Layer } from "effect"
+import { Command } from "effect/cli"
+import packageJson from "../package.json" with { type: "json" }
+import { firstStart } from "./accounts/FirstStart.ts"
+import { Logging } from "./Logging.ts"
+import { HttpServerLive } from "./rest/HttpServer.ts"
+import { Server, Services, Stores } from "./Server.ts"
+import { welcome } from "./Welcome.ts"
+
+/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
+const serve = Effect.flatMap(firstStart, (keyFile) =>
+  Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
+).pipe(Effect.provide(Services))
+
+const migrate = Effect.andThen(Effect.scoped(Layer.build(Stores)), Effect.logInfo("The database is up to date"))
+
+const sluice = Command.make("sluice", {}, () => serve).pipe(
+  Command.withDescription("A self-hosted AI gateway. Without a command it serves."),
+  Command.withSubcommands([
+    Command.make("serve", {}, () => serve).pipe(Command.withDescription("Serve REST and GraphQL (the default).")),
+    Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit."))
+  ])
+)
+
+/** Settings come from the environment, then from `.env` if there is one. */
+const Settings = Layer.unwrap(
+  Effect.map(
+    Effect.flatMap(FileSystem.FileSystem, (fs) => fs.exists(".env")),
+    (exists) => (exists ? ConfigProvider.layerAdd(ConfigProvider.fromDotEnv()) : Layer.empty)
+  )
+)
+
+/** A start that fails says why in one line. */
+const reportFailure = (cause: Cause.Cause<unknown>) =>
+  Effect.sync(() => {
+    const error = Cause.squash(cause)
+    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+  })
+
+sluice.pipe(
+  Command.run({ version: packageJson.version }),
+  Effect.provide(Logging),
+  Effect.provide(Settings),
+  Effect.provide(NodeServices.layer),
+  Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : reportFailure(cause))),
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    // Being told to stop, and having drained, is a success.
+    teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+  })
+)
