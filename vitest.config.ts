@@ -6,6 +6,7 @@ const needsPostgres = process.env.TEST_DATABASE_URL === undefined ? ["test/**/*.
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/databaseSnapshot.ts"],
     exclude: needsPostgres,
     // Processes, not threads: the embedded database brings a worker thread of its own.
     pool: "forks",
