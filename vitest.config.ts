@@ -1,8 +1,25 @@
 import { defineConfig } from "vitest/config"
 
+/** Tests in `*.integration.test.ts` need a real Postgres and run where there is one. */
+const needsPostgres = process.env.TEST_DATABASE_URL === undefined ? ["test/**/*.integration.test.ts"] : []
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    coverage: { provider: "v8", include: ["src/**/*.ts"], thresholds: { lines: 90 } }
+    globalSetup: ["test/support/databaseSnapshot.ts"],
+    exclude: needsPostgres,
+    // Processes, not threads: the embedded database brings a worker thread of its own.
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 10_000,
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      reporter: [["text", { skipFull: true }], "json-summary"],
+      reportOnFailure: true,
+      thresholds: { lines: 90 }
+    }
   }
 })

@@ -28,7 +28,9 @@ export const GenerateRequest = Schema.Struct({
 export type GenerateRequest = typeof GenerateRequest.Type
 
 /** Why the model stopped: at a natural end, at `max_tokens`, or because the vendor's filter cut the answer. */
-export const FinishReason = Schema.Literals(["stop", "length", "content_filter"])
+export const FinishReason = Schema.Literals(["stop", "length", "content_filter"]).annotate({
+  identifier: "FinishReason"
+})
 export type FinishReason = typeof FinishReason.Type
 
 export const GenerateResult = Schema.Struct({

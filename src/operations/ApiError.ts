@@ -61,6 +61,14 @@ export class ApiError extends Data.TaggedError("ApiError")<{
     return errorCodes[this.code].status
   }
 
+  /** Response headers that belong to the error beside its body. */
+  get headers(): Record<string, string> {
+    return {
+      ...(this.retryAfterSeconds === undefined ? {} : { "retry-after": String(this.retryAfterSeconds) }),
+      ...(this.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {})
+    }
+  }
+
   toBody(requestId: string): ErrorBody {
     return {
       code: this.code,

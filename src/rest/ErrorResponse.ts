@@ -7,10 +7,8 @@ import { asApiError, validationError } from "../operations/Failures.ts"
 import { CurrentRequestId } from "../operations/RequestId.ts"
 import { allowedMethods } from "./Routes.ts"
 
-/** Headers that belong to an error beside its body. */
 const headersOf = (error: ApiError, request: HttpServerRequest.HttpServerRequest): Record<string, string> => ({
-  ...(error.retryAfterSeconds === undefined ? {} : { "retry-after": String(error.retryAfterSeconds) }),
-  ...(error.code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
+  ...error.headers,
   ...(error.code === "method_not_allowed" ? { allow: allowedMethods(request.url).join(", ") } : {})
 })
 

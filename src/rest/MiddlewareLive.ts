@@ -1,11 +1,9 @@
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Authentication, Caller } from "../accounts/Authentication.ts"
-import { Credits } from "../accounts/Credits.ts"
-import { ApiError } from "../operations/ApiError.ts"
-import { Deadline, MAX_DEADLINE_SECONDS } from "../operations/Deadline.ts"
 import { asApiError } from "../operations/Failures.ts"
 import { rateLimitFields } from "../operations/RateLimitFields.ts"
+import { withRequestRules } from "../operations/RequestRules.ts"
 import { withErrorResponse } from "./ErrorResponse.ts"
 import { Authorization, ErrorEnvelope, RequestRules } from "./Middleware.ts"
 
@@ -16,7 +14,7 @@ const AuthorizationLive = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const authentication = yield* Authentication
-    const credits = yield* Credits
+    const services = yield* Effect.context<Exclude<Effect.Services<typeof rateLimitFields>, Caller>>()
     return {
       bearer: (httpEffect, { credential }) =>
         Effect.flatMap(asApiError(authentication.authenticate(credential)), (caller) =>
@@ -25,7 +23,7 @@ const AuthorizationLive = Layer.effect(
               rateLimitFields.pipe(
                 Effect.map((fields) => HttpServerResponse.setHeaders(response, fields)),
                 Effect.provideService(Caller, caller),
-                Effect.provideService(Credits, credits)
+                Effect.provide(services)
               )
             ),
             Effect.provideService(httpEffect, Caller, caller)
@@ -35,34 +33,8 @@ const AuthorizationLive = Layer.effect(
   })
 )
 
-const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
-
-const checkMediaType = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, ApiError> => {
-  const contentType = request.headers["content-type"]
-  if (request.method !== "POST" || contentType === undefined || JSON_MEDIA_TYPE.test(contentType)) return Effect.void
-  return new ApiError({ code: "unsupported_media_type", message: "Send the body as `Content-Type: application/json`." })
-}
-
-const parseDeadline = (value: string): Effect.Effect<Duration.Duration, ApiError> => {
-  const seconds = /^\d{1,4}(?:\.\d{1,3})?$/.test(value) ? Number(value) : 0
-  if (seconds > 0 && seconds <= MAX_DEADLINE_SECONDS) return Effect.succeed(Duration.seconds(seconds))
-  const message = `Expected seconds, more than 0 and at most ${MAX_DEADLINE_SECONDS}`
-  return new ApiError({
-    code: "validation_failed",
-    message: "The request does not fit the schema.",
-    details: [{ path: "Request-Timeout", message }]
-  })
-}
-
 const RequestRulesLive = Layer.succeed(RequestRules, (httpEffect) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-    const timeout = request.headers["request-timeout"]
-    const bounded =
-      timeout === undefined
-        ? httpEffect
-        : Effect.flatMap(parseDeadline(timeout), (deadline) => Effect.provideService(httpEffect, Deadline, deadline))
-    return Effect.andThen(checkMediaType(request), bounded)
-  })
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => withRequestRules(request, httpEffect))
 )
 
 /** The contract's middleware at work. */
