@@ -33,7 +33,10 @@ export const Services = Layer.mergeAll(Accounts, Knowledge).pipe(
   Layer.provideMerge(Stores)
 )
 
-const Surfaces = Layer.mergeAll(Rest, GraphQl, BodyLimit)
+const Surfaces = Layer.mergeAll(Rest, GraphQl)
 
 /** Both surfaces on one HTTP server, which needs `Services`. */
-export const Server = HttpRouter.serve(Surfaces, { disableLogger: true, disableListenLog: true })
+export const Server = HttpRouter.serve(Surfaces, { disableLogger: true, disableListenLog: true }).pipe(
+  // Merged among the surfaces it would not reach the requests.
+  Layer.provide(BodyLimit)
+)
