@@ -8,6 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node", "import"] } },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/databaseSnapshot.ts"],
     exclude: needsPostgres,
     // Processes, not threads: the embedded database brings a worker thread of its own.
     pool: "forks",

@@ -1,9 +1,13 @@
-import { Context, type Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { analyze } from "../domain/Analyzer.ts"
 import type { SearchResult } from "../domain/Collection.ts"
 import type { OrganizationId } from "../domain/Ids.ts"
+import { Embeddings } from "../providers/Embeddings.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
-import type { CollectionNotFound } from "../store/VectorStore.ts"
+import { type CollectionNotFound, type EmbeddingSpace, VectorStore } from "../store/VectorStore.ts"
+import { termVector } from "../store/vector/Terms.ts"
+import { fusionOf, selectorOf } from "./Spaces.ts"
 
 /** Finds what a collection says about a query: hybrid search, dense and BM25. */
 export class Retrieval extends Context.Service<
@@ -20,4 +24,42 @@ export class Retrieval extends Context.Service<
       }
     ): Effect.Effect<ReadonlyArray<SearchResult>, CollectionNotFound | ProviderError | StoreUnavailable>
   }
->()("sluice/knowledge/Retrieval") {}
+>()("sluice/knowledge/Retrieval") {
+  static readonly layer = Layer.effect(
+    Retrieval,
+    Effect.gen(function* () {
+      const embeddings = yield* Embeddings
+      const store = yield* VectorStore
+
+      /** Embeds a text as the collection's documents were embedded. */
+      const embedIn = Effect.fnUntraced(function* (space: EmbeddingSpace, text: string) {
+        const model = yield* embeddings.resolve(selectorOf(space))
+        const [embedding] = yield* model.embed([text])
+        return { embedding: embedding!, fusion: fusionOf(space) }
+      })
+
+      const search = Effect.fn("Retrieval.search")(function* (
+        organization: OrganizationId,
+        request: Parameters<Retrieval["Service"]["search"]>[1]
+      ) {
+        const { collection, query, topK, minScore } = request
+        const hits = yield* store.search(organization, {
+          collection,
+          terms: termVector(analyze(query)),
+          embed: (space) => embedIn(space, query),
+          unit: "document",
+          topK,
+          minScore
+        })
+        return hits.map(({ documentId, content, score, metadata, title }) => ({
+          id: documentId,
+          content,
+          score,
+          metadata: { ...metadata, title }
+        }))
+      })
+
+      return Retrieval.of({ search })
+    })
+  )
+}

@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Authentication, Caller } from "../accounts/Authentication.ts"
-import { Credits } from "../accounts/Credits.ts"
 import { asApiError } from "../operations/Failures.ts"
 import { rateLimitFields } from "../operations/RateLimitFields.ts"
 import { withRequestRules } from "../operations/RequestRules.ts"
@@ -15,7 +14,7 @@ const AuthorizationLive = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const authentication = yield* Authentication
-    const credits = yield* Credits
+    const services = yield* Effect.context<Exclude<Effect.Services<typeof rateLimitFields>, Caller>>()
     return {
       bearer: (httpEffect, { credential }) =>
         Effect.flatMap(asApiError(authentication.authenticate(credential)), (caller) =>
@@ -24,7 +23,7 @@ const AuthorizationLive = Layer.effect(
               rateLimitFields.pipe(
                 Effect.map((fields) => HttpServerResponse.setHeaders(response, fields)),
                 Effect.provideService(Caller, caller),
-                Effect.provideService(Credits, credits)
+                Effect.provide(services)
               )
             ),
             Effect.provideService(httpEffect, Caller, caller)

@@ -1,6 +1,43 @@
-import { Schema } from "effect"
+import { Duration, Effect, Predicate, Schema } from "effect"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import { onWallClock } from "./WallClock.ts"
 
-/** The database cannot be reached or gave up; nothing was written, and a later try may succeed. */
+/** The database cannot be reached or gave up; a later try may succeed. Nothing is known to have been written. */
 export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("StoreUnavailable", {
   cause: Schema.Defect()
 }) {}
+
+/** How long a store's operation may take, waiting for a connection included. */
+const OPERATION_TIMEOUT = Duration.seconds(30)
+
+const expire = Effect.sleep(OPERATION_TIMEOUT).pipe(
+  Effect.andThen(new StoreUnavailable({ cause: new Error("The database did not answer in time") })),
+  onWallClock
+)
+
+/**
+ * SQLSTATE classes of a server that is short of resources (53), shut down or starting up (57), that ended an idle
+ * transaction (25P03) or has a failing disk (58). https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const UNAVAILABLE_STATES = /^(53|57|58|25P0[34])/
+
+const isUnavailable = ({ reason }: SqlError): boolean => {
+  if (reason.isRetryable || reason._tag === "AuthenticationError") return true
+  const { cause } = reason
+  return Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) && UNAVAILABLE_STATES.test(cause.code)
+}
+
+/**
+ * Turns a database that is away, overloaded or too slow into `StoreUnavailable`. Any other `SqlError` is a mistake in
+ * our own SQL or data: a defect. Every public operation of a store ends with it.
+ */
+export const orUnavailable = <A, E, R>(
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+  self.pipe(
+    Effect.raceFirst(expire),
+    Effect.catch((error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+      if (!isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError> | StoreUnavailable)
+      return isUnavailable(error) ? Effect.fail(new StoreUnavailable({ cause: error })) : Effect.die(error)
+    })
+  )
