@@ -215,7 +215,7 @@ const retrievalFake = (state: GatewayState) =>
     })
   })
 
-const DatabaseFake = Layer.succeed(Database, Database.of({ ping: Effect.void }))
+const DatabaseFake = Layer.succeed(Database, Database.of({ driver: "embedded", check: Effect.void }))
 
 const services = (state: GatewayState) =>
   Layer.mergeAll(
