@@ -3,6 +3,8 @@ import { HttpRouter } from "effect/http"
 import { Authentication } from "./accounts/Authentication.ts"
 import { Credits } from "./accounts/Credits.ts"
 import { InstallationSecret } from "./accounts/InstallationSecret.ts"
+import { Keys } from "./accounts/Keys.ts"
+import { Organizations } from "./accounts/Organizations.ts"
 import { GraphQl } from "./graphql/GraphQl.ts"
 import { Indexing } from "./knowledge/Indexing.ts"
 import { Retrieval } from "./knowledge/Retrieval.ts"
@@ -10,14 +12,24 @@ import { Embeddings } from "./providers/Embeddings.ts"
 import { LanguageModels } from "./providers/LanguageModels.ts"
 import { Rest } from "./rest/Rest.ts"
 import { AccountStore } from "./store/AccountStore.ts"
+import { KeyStore } from "./store/KeyStore.ts"
+import { LedgerStore } from "./store/LedgerStore.ts"
 import { OrganizationStore } from "./store/OrganizationStore.ts"
 import { VectorStore } from "./store/VectorStore.ts"
 
 /** The one composition of live layers. What it leaves open are the edges: database, HTTP server, files, settings. */
 
-const Stores = Layer.mergeAll(AccountStore.layer, OrganizationStore.layer, VectorStore.layer)
+const Stores = Layer.mergeAll(
+  AccountStore.layer,
+  KeyStore.layer,
+  LedgerStore.layer,
+  OrganizationStore.layer,
+  VectorStore.layer
+)
 
-const Accounts = Layer.mergeAll(Authentication.layer, Credits.layer).pipe(Layer.provideMerge(InstallationSecret.layer))
+const Accounts = Layer.mergeAll(Authentication.layer, Credits.layer, Keys.layer, Organizations.layer).pipe(
+  Layer.provideMerge(InstallationSecret.layer)
+)
 
 const Knowledge = Layer.mergeAll(Indexing.layer, Retrieval.layer)
 

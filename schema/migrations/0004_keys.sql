@@ -10,23 +10,31 @@ CREATE INDEX api_keys_organization ON api_keys (organization_id, created_at);
 -- writing an entry costs nothing more.
 CREATE INDEX ledger_entries_time ON ledger_entries USING brin (created_at) WITH (autosummarize = on);
 
--- Grants credits once for each id, and answers what that id granted: the caller compares it with what was asked for.
--- Null when there is no such organization.
+-- Grants credits once for each id: 'granted', 'repeated', 'mismatch' when the id granted another amount, or 'too_much'
+-- when the pool would hold more micro-credits than clients can count (2^53). Null: there is no such organization.
 CREATE FUNCTION grant_credits(
-  p_organization text, p_operation_id text, p_amount bigint, p_now timestamptz, OUT granted_by_id bigint
+  p_organization text, p_operation_id text, p_amount bigint, p_now timestamptz, OUT outcome text
 ) LANGUAGE plpgsql AS $$
+DECLARE
+  account accounts;
+  earlier bigint;
 BEGIN
-  PERFORM 1 FROM accounts WHERE organization_id = p_organization FOR UPDATE;
+  SELECT * INTO account FROM accounts WHERE organization_id = p_organization FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  SELECT amount INTO granted_by_id FROM ledger_entries WHERE operation_id = p_operation_id;
+  SELECT amount INTO earlier FROM ledger_entries WHERE operation_id = p_operation_id;
   IF FOUND THEN
+    outcome := CASE WHEN earlier = p_amount THEN 'repeated' ELSE 'mismatch' END;
+    RETURN;
+  END IF;
+  IF account.granted + p_amount > 9000000000000000 THEN
+    outcome := 'too_much';
     RETURN;
   END IF;
   INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, amount, created_at)
   VALUES (p_organization, 'grant', p_operation_id, 'grant', p_amount, p_now);
   UPDATE accounts SET granted = granted + p_amount WHERE organization_id = p_organization;
-  granted_by_id := p_amount;
+  outcome := 'granted';
 END
 $$;
