@@ -149,8 +149,12 @@ const reasonOfRefusal = (refusal: Refusal, call: FailedCall, now: number): Provi
   }
 }
 
-const isTimeout = (error: unknown): boolean =>
-  error instanceof OpenAiTimeoutError || error instanceof AnthropicTimeoutError
+const reasonOfBrokenCall = (error: unknown): ProviderError["reason"] => {
+  if (error instanceof OpenAiTimeoutError || error instanceof AnthropicTimeoutError) return new ProviderTimeout()
+  // The whole answer came, and it is not the JSON that it says it is.
+  if (error instanceof SyntaxError) return new ProviderFailed({ status: 200 })
+  return new ProviderFailed({})
+}
 
 /** Maps what an SDK threw; `now` in ms resolves a `Retry-After` that is a date. */
 export const fromThrown = (error: unknown, call: FailedCall, now: number): ProviderError =>
@@ -158,7 +162,7 @@ export const fromThrown = (error: unknown, call: FailedCall, now: number): Provi
     provider: call.endpoint.provider,
     reason: Option.match(readRefusal(error), {
       onSome: (refusal) => reasonOfRefusal(refusal, call, now),
-      onNone: () => (isTimeout(error) ? new ProviderTimeout() : new ProviderFailed({}))
+      onNone: () => reasonOfBrokenCall(error)
     }),
     cause: logCause(error, call)
   })
