@@ -35,18 +35,41 @@ const decompressed = (incoming: http.IncomingMessage): NodeJS.ReadableStream => 
   }
 }
 
-const readBody = async (incoming: http.IncomingMessage): Promise<Buffer<ArrayBuffer>> => {
+const readBody = (incoming: http.IncomingMessage): Promise<Buffer<ArrayBuffer>> => {
+  const { promise, reject, resolve } = Promise.withResolvers<Buffer<ArrayBuffer>>()
   const chunks: Array<Buffer> = []
   let size = 0
-  for await (const chunk of decompressed(incoming)) {
-    const bytes = Buffer.from(chunk)
-    size += bytes.length
-    if (size > MAX_RESPONSE_BYTES) throw new ResponseUnreadable("The vendor's answer is too large")
-    chunks.push(bytes)
+  decompressed(incoming)
+    .on("data", (chunk: Buffer) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > MAX_RESPONSE_BYTES) incoming.destroy(new ResponseUnreadable("The vendor's answer is too large"))
+    })
+    .once("end", () => resolve(Buffer.concat(chunks, size)))
+    .once("error", reject)
+  incoming.once("close", () => {
+    // A connection that ends inside a body may end its stream without an error.
+    if (!incoming.complete) reject(incoming.errored ?? new ResponseUnreadable("The vendor's answer was cut"))
+  })
+  return promise
+}
+
+/** A response whose whole body is here: its readers cost nothing, where the built-in ones go through a stream. */
+class BufferedResponse extends Response {
+  readonly #bytes: Buffer<ArrayBuffer>
+  constructor(bytes: Buffer<ArrayBuffer>, init: ResponseInit) {
+    super(null, init)
+    this.#bytes = bytes
   }
-  // A connection that ends inside a body ends its stream, too.
-  if (!incoming.complete) throw new ResponseUnreadable("The vendor's answer was cut")
-  return Buffer.concat(chunks, size)
+  override async text(): Promise<string> {
+    return this.#bytes.toString("utf8")
+  }
+  override async json(): Promise<unknown> {
+    return JSON.parse(this.#bytes.toString("utf8"))
+  }
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    return new Uint8Array(this.#bytes).buffer
+  }
 }
 
 const toHeaders = (incoming: http.IncomingMessage): Headers => {
@@ -57,16 +80,11 @@ const toHeaders = (incoming: http.IncomingMessage): Headers => {
   return headers
 }
 
-const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)
+const toResponse = async (incoming: http.IncomingMessage): Promise<Response> =>
+  new BufferedResponse(await readBody(incoming), { status: incoming.statusCode!, headers: toHeaders(incoming) })
 
-const toResponse = async (incoming: http.IncomingMessage): Promise<Response> => {
-  const body = await readBody(incoming)
-  const status = incoming.statusCode!
-  return new Response(hasNoBody(status) ? null : body, {
-    status,
-    headers: toHeaders(incoming)
-  })
-}
+const toRecord = (headers: RequestInit["headers"]): Record<string, string> =>
+  Object.fromEntries(headers instanceof Headers ? headers : new Headers(headers))
 
 const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
   const { promise, reject, resolve } = Promise.withResolvers<http.IncomingMessage>()
@@ -75,7 +93,7 @@ const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
   const request = client.request(url, {
     agent,
     method: init.method ?? "GET",
-    headers: { ...Object.fromEntries(new Headers(init.headers)), "accept-encoding": "gzip, br" },
+    headers: { ...toRecord(init.headers), "accept-encoding": "gzip, br" },
     ...(init.signal ? { signal: init.signal } : {})
   })
   request.once("socket", (socket) => {
