@@ -1,6 +1,6 @@
 import http from "node:http"
 import https from "node:https"
-import { pipeline } from "node:stream"
+import { pipeline, type Readable } from "node:stream"
 import { createBrotliDecompress, createGunzip } from "node:zlib"
 
 /**
@@ -23,7 +23,7 @@ class ResponseUnreadable extends Error {
 }
 
 /** The body as it was before compression. */
-const decompressed = (incoming: http.IncomingMessage): NodeJS.ReadableStream => {
+const decompressed = (incoming: http.IncomingMessage): Readable => {
   const ignoreError = () => undefined // The reader of the last stream of the pipeline sees it.
   switch (incoming.headers["content-encoding"]) {
     case "gzip":
@@ -35,15 +35,16 @@ const decompressed = (incoming: http.IncomingMessage): NodeJS.ReadableStream => 
   }
 }
 
-const readBody = (incoming: http.IncomingMessage): Promise<Buffer<ArrayBuffer>> => {
+const readBody = (incoming: http.IncomingMessage, maxBytes: number): Promise<Buffer<ArrayBuffer>> => {
   const { promise, reject, resolve } = Promise.withResolvers<Buffer<ArrayBuffer>>()
   const chunks: Array<Buffer> = []
   let size = 0
-  decompressed(incoming)
+  const body = decompressed(incoming)
+  body
     .on("data", (chunk: Buffer) => {
       chunks.push(chunk)
       size += chunk.length
-      if (size > MAX_RESPONSE_BYTES) incoming.destroy(new ResponseUnreadable("The vendor's answer is too large"))
+      if (size > maxBytes) body.destroy(new ResponseUnreadable("The vendor's answer is too large"))
     })
     .once("end", () => resolve(Buffer.concat(chunks, size)))
     .once("error", reject)
@@ -80,8 +81,11 @@ const toHeaders = (incoming: http.IncomingMessage): Headers => {
   return headers
 }
 
-const toResponse = async (incoming: http.IncomingMessage): Promise<Response> =>
-  new BufferedResponse(await readBody(incoming), { status: incoming.statusCode!, headers: toHeaders(incoming) })
+const toResponse = async (incoming: http.IncomingMessage, maxBytes: number): Promise<Response> =>
+  new BufferedResponse(await readBody(incoming, maxBytes), {
+    status: incoming.statusCode!,
+    headers: toHeaders(incoming)
+  })
 
 const toRecord = (headers: RequestInit["headers"]): Record<string, string> =>
   Object.fromEntries(headers instanceof Headers ? headers : new Headers(headers))
@@ -107,10 +111,17 @@ const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
   return promise
 }
 
-/** Sends requests whose body is text, as the SDKs' JSON calls are, and answers when the whole body has arrived. */
-export const leanFetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-  if (input instanceof Request || (init.body && typeof init.body !== "string")) {
-    throw new TypeError("Only text can be sent")
+/**
+ * A `fetch` that sends requests whose body is text, as the SDKs' JSON calls are, and answers when the whole body has
+ * arrived, which must not be longer than `maxBytes` once decompressed.
+ */
+export const makeLeanFetch =
+  (maxBytes: number) =>
+  async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    if (input instanceof Request || (init.body && typeof init.body !== "string")) {
+      throw new TypeError("Only text can be sent")
+    }
+    return toResponse(await send(new URL(input), init), maxBytes)
   }
-  return toResponse(await send(new URL(input), init))
-}
+
+export const leanFetch = makeLeanFetch(MAX_RESPONSE_BYTES)

@@ -1,6 +1,4 @@
-import { APIConnectionTimeoutError as AnthropicTimeoutError } from "@anthropic-ai/sdk"
 import { Option, Predicate, Redacted, Schema } from "effect"
-import { APIConnectionTimeoutError as OpenAiTimeoutError } from "openai"
 import {
   ModelNotFound,
   ModelRefused,
@@ -150,7 +148,8 @@ const reasonOfRefusal = (refusal: Refusal, call: FailedCall, now: number): Provi
 }
 
 const reasonOfBrokenCall = (error: unknown): ProviderError["reason"] => {
-  if (error instanceof OpenAiTimeoutError || error instanceof AnthropicTimeoutError) return new ProviderTimeout()
+  // By its name, which all SDKs share: an SDK is loaded only where its vendor is configured.
+  if (Predicate.isError(error) && error.constructor.name === "APIConnectionTimeoutError") return new ProviderTimeout()
   // The whole answer came, and it is not the JSON that it says it is.
   if (error instanceof SyntaxError) return new ProviderFailed({ status: 200 })
   return new ProviderFailed({})

@@ -8,7 +8,7 @@ import type { Embed, EmbedCall } from "../../src/providers/Vendor.ts"
 /** Embeddings by one invented vendor with models `three` and `any`, at most 3 texts or 10 bytes per request. */
 const withVendor = (embed: Embed) => {
   const row = {
-    connect: () => embed,
+    connect: () => Effect.succeed(embed),
     defaultModel: "three",
     known: new Map([["three", { default: 3, min: 2, max: 3 }]]),
     isClosed: false,

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { leanFetch } from "../../src/providers/LeanFetch.ts"
+import { leanFetch, makeLeanFetch } from "../../src/providers/LeanFetch.ts"
 import { json, vendorServer } from "../support/VendorServer.ts"
 
 const post = (url: string, init: RequestInit = {}) =>
@@ -38,6 +38,21 @@ describe("the vendors' fetch", () => {
         const response = yield* post(url)
         assert.strictEqual(yield* Effect.promise(() => response.text()), text)
         assert.strictEqual((yield* Effect.promise(() => response.arrayBuffer())).byteLength, 200_000)
+      })
+    )
+  }
+
+  for (const [name, headers, body] of [
+    ["as it is sent", {}, Buffer.alloc(100_000)],
+    ["once decompressed", { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(10_000_000))]
+  ] as const) {
+    it.effect(`stops reading an answer that is too large ${name}`, () =>
+      Effect.gen(function* () {
+        const { url } = yield* vendorServer((response) => response.writeHead(200, headers).end(body))
+        const error = yield* Effect.flip(
+          Effect.tryPromise({ try: () => makeLeanFetch(50_000)(url), catch: (cause) => cause })
+        )
+        assert.include(String(error), "too large")
       })
     )
   }

@@ -115,7 +115,7 @@ describe("chat completions", () => {
       const { endpoint, requests } = yield* vendorServer((response) =>
         json(response, 200, completion({ content: "Hi" }))
       )
-      yield* chat(endpoint)("m", { prompt: "hello", maxTokens: 7 })
+      yield* (yield* chat(endpoint))("m", { prompt: "hello", maxTokens: 7 })
       assert.deepStrictEqual(requests[0]?.body, {
         model: "m",
         messages: [{ role: "user", content: "hello" }],
@@ -133,7 +133,7 @@ describe("chat completions", () => {
         const { endpoint } = yield* vendorServer((response) =>
           json(response, 200, completion({ content: "Hello world" }, { usage }))
         )
-        const result = yield* chat(endpoint)("m", { prompt: "hello world", system: "Be kind.", maxTokens: 7 })
+        const result = yield* (yield* chat(endpoint))("m", { prompt: "hello world", system: "Be kind.", maxTokens: 7 })
         assert.deepStrictEqual(result.usage, { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 })
       }
     })
@@ -145,7 +145,7 @@ describe("chat completions", () => {
       const { endpoint } = yield* vendorServer((response) =>
         json(response, 200, completion({ content: "x" }, { usage }))
       )
-      assert.strictEqual((yield* chat(endpoint)("m", { prompt: "p", maxTokens: 7 })).usage.total_tokens, 50)
+      assert.strictEqual((yield* (yield* chat(endpoint))("m", { prompt: "p", maxTokens: 7 })).usage.total_tokens, 50)
     })
   )
 
@@ -162,7 +162,7 @@ describe("chat completions", () => {
         const { endpoint } = yield* vendorServer((response) =>
           json(response, 200, { choices: [{ finish_reason: reason, message }] })
         )
-        const result = yield* chat(endpoint)("m", { prompt: "p", maxTokens: 7 })
+        const result = yield* (yield* chat(endpoint))("m", { prompt: "p", maxTokens: 7 })
         assert.deepStrictEqual([result.finishReason, result.text], [finishReason, text])
       })
     )
@@ -185,7 +185,7 @@ describe("messages", () => {
     Effect.gen(function* () {
       const { endpoint, requests } = yield* vendorServer((response) => json(response, 200, message("end_turn")))
       const call = { prompt: "hello", system: "Be kind.", temperature: 0.3, maxTokens: 64_000 }
-      const result = yield* anthropicMessages(endpoint)("m", call)
+      const result = yield* (yield* anthropicMessages(endpoint))("m", call)
       assert.deepStrictEqual(requests[0]?.body, {
         model: "m",
         max_tokens: 64_000,
@@ -203,7 +203,7 @@ describe("messages", () => {
     Effect.gen(function* () {
       const usage = { input_tokens: 1, output_tokens: 2, cache_creation_input_tokens: 30, cache_read_input_tokens: 400 }
       const { endpoint } = yield* vendorServer((response) => json(response, 200, message("end_turn", usage)))
-      const result = yield* anthropicMessages(endpoint)("m", { prompt: "p", maxTokens: 7 })
+      const result = yield* (yield* anthropicMessages(endpoint))("m", { prompt: "p", maxTokens: 7 })
       assert.deepStrictEqual(result.usage, { prompt_tokens: 431, completion_tokens: 2, total_tokens: 433 })
     })
   )
@@ -211,7 +211,7 @@ describe("messages", () => {
   it.effect("without usage are counted here", () =>
     Effect.gen(function* () {
       const { endpoint } = yield* vendorServer((response) => json(response, 200, message("end_turn", {})))
-      const result = yield* anthropicMessages(endpoint)("m", { prompt: "hello world", maxTokens: 7 })
+      const result = yield* (yield* anthropicMessages(endpoint))("m", { prompt: "hello world", maxTokens: 7 })
       assert.deepStrictEqual(result.usage, { prompt_tokens: 2, completion_tokens: 2, total_tokens: 4 })
     })
   )
@@ -226,7 +226,7 @@ describe("messages", () => {
     it.effect(`that end with ${stopReason} stop for ${finishReason}`, () =>
       Effect.gen(function* () {
         const { endpoint } = yield* vendorServer((response) => json(response, 200, message(stopReason)))
-        const result = yield* anthropicMessages(endpoint)("m", { prompt: "p", maxTokens: 7 })
+        const result = yield* (yield* anthropicMessages(endpoint))("m", { prompt: "p", maxTokens: 7 })
         assert.strictEqual(result.finishReason, finishReason)
       })
     )
@@ -244,7 +244,7 @@ describe("embeddings", () => {
           ]
         })
       )
-      const vectors = yield* openAiEmbeddings(endpoint)({ model: "m", texts: ["a", "b"], dimensions: 2 })
+      const vectors = yield* (yield* openAiEmbeddings(endpoint))({ model: "m", texts: ["a", "b"], dimensions: 2 })
       assert.deepStrictEqual(vectors, [
         [1, 2],
         [3, 4]
@@ -275,7 +275,7 @@ describe("embeddings", () => {
     it.effect(`that are not one vector per text fail: ${name}`, () =>
       Effect.gen(function* () {
         const { endpoint } = yield* vendorServer((response) => json(response, 200, { data }))
-        const { reason } = yield* Effect.flip(openAiEmbeddings(endpoint)({ model: "m", texts: ["a", "b"] }))
+        const { reason } = yield* Effect.flip((yield* openAiEmbeddings(endpoint))({ model: "m", texts: ["a", "b"] }))
         assert.deepInclude(reason, { _tag: "ProviderFailed", status: 200 })
       })
     )

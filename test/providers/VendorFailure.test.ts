@@ -16,9 +16,12 @@ const call = { prompt: PROMPT, maxTokens: 10 }
 const chat = openAiChat({ maxTokensParameter: "max_completion_tokens" })
 
 const protocols: ReadonlyArray<readonly [string, (endpoint: Endpoint) => Effect.Effect<unknown, ProviderError>]> = [
-  ["chat completions", (endpoint) => chat(endpoint)("some-model", call)],
-  ["messages", (endpoint) => anthropicMessages(endpoint)("some-model", call)],
-  ["embeddings", (endpoint) => openAiEmbeddings(endpoint)({ model: "some-model", texts: [PROMPT] })]
+  ["chat completions", (endpoint) => Effect.flatMap(chat(endpoint), (generate) => generate("some-model", call))],
+  ["messages", (endpoint) => Effect.flatMap(anthropicMessages(endpoint), (generate) => generate("some-model", call))],
+  [
+    "embeddings",
+    (endpoint) => Effect.flatMap(openAiEmbeddings(endpoint), (embed) => embed({ model: "some-model", texts: [PROMPT] }))
+  ]
 ]
 
 /** An error as a vendor words it: with our key, our account and the prompt in it. */
@@ -211,7 +214,7 @@ describe("a refusal that the caller can mend", () => {
     it.effect(`names the field: ${name}`, () =>
       Effect.gen(function* () {
         const { endpoint } = yield* vendorServer(answer)
-        const { reason } = yield* Effect.flip(chat(endpoint)("some-model", call))
+        const { reason } = yield* Effect.flip((yield* chat(endpoint))("some-model", call))
         assert(reason._tag === "ModelRefused")
         assert.strictEqual(reason.path, path)
         assert.match(reason.message, message)
@@ -224,7 +227,7 @@ describe("a refusal that the caller can mend", () => {
       const { endpoint } = yield* vendorServer(
         refusal(400, { message: "This model's maximum context length is 8192 tokens" })
       )
-      const { reason } = yield* Effect.flip(openAiEmbeddings(endpoint)({ model: "some-model", texts: ["x"] }))
+      const { reason } = yield* Effect.flip((yield* openAiEmbeddings(endpoint))({ model: "some-model", texts: ["x"] }))
       assert.strictEqual(reason._tag === "ModelRefused" && reason.path, "texts")
     })
   )
