@@ -17,10 +17,12 @@ const folders: Readonly<Record<string, ReadonlyArray<string>>> = {
   graphql: ["operations", "domain"]
 }
 
-/** The modules directly in `src`: the compositions, which import every folder, and the client, which imports the contract. */
+/** The modules directly in `src`: the composition, which imports every folder, and the client, which imports the contract. */
 const roots: Readonly<Record<string, ReadonlyArray<string>>> = {
   "Server.ts": Object.keys(folders),
   "main.ts": Object.keys(folders),
+  "Logging.ts": Object.keys(folders),
+  "Welcome.ts": Object.keys(folders),
   "testing.ts": Object.keys(folders),
   "client.ts": ["rest", "domain"]
 }
