@@ -95,7 +95,7 @@ const importer = (path: string, owner: string, mayImport: ReadonlyArray<string>)
   return {
     path,
     allowed: [
-      ...ours.filter((folder) => mayImport.includes(folder)).map(at),
+      ...ours.filter((folder) => mayImport.includes(folder)).flatMap((folder) => [at(folder), at(`${folder}/deep`)]),
       ...own,
       ...(owner === "domain" || owner === "client.ts" ? [] : [`${up}../package.json`]),
       ...["./Neighbour.ts", "effect", "effect/http", "effect/Schema", "graphiql", "openair"].filter(
@@ -103,12 +103,15 @@ const importer = (path: string, owner: string, mayImport: ReadonlyArray<string>)
       )
     ],
     refused: [
-      ...ours.filter((folder) => !mayImport.includes(folder)).map(at),
+      ...ours.filter((folder) => !mayImport.includes(folder)).flatMap((folder) => [at(folder), at(`${folder}/deep`)]),
       ...(up === "" ? [] : Object.keys(roots).map((module) => up + module)),
       ...foreign,
       `${up}../test/support/Noun.ts`,
       // Ways round: down and up again, out of `src` and in again.
-      ...ours.filter((folder) => !mayImport.includes(folder)).map((folder) => `${up}domain/../${folder}/Noun.ts`),
+      `./deep/../Noun.ts`,
+      ...ours
+        .filter((folder) => !mayImport.includes(folder))
+        .map((folder) => `${up || "./"}domain/../${folder}/Noun.ts`),
       ...ours.filter((folder) => !mayImport.includes(folder)).map((folder) => `${up}../src/${folder}/Noun.ts`)
     ]
   }
