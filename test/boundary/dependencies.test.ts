@@ -125,14 +125,21 @@ const importers: ReadonlyArray<Importer> = [
   ...Object.entries(roots).map(([module, mayImport]) => importer(module, module, mayImport))
 ]
 
-const statements = (modules: ReadonlyArray<string>) => modules.flatMap(forms)
+/** Names each module once, in forms that take turns: the linter is slow on what nobody writes, thousands of imports. */
+const statements = (modules: ReadonlyArray<string>) =>
+  modules.flatMap((module, index) => {
+    const all = forms(module)
+    return all.filter((_, form) => form === index % all.length)
+  })
 
 const boundaryRules = new Set(["lint/style/noRestrictedImports", "plugin"])
 
 /** Lints sources, given by their path in `src`, and returns the statements (a line each) that dependency rules refuse. */
 const refusedOf = async (sources: Readonly<Record<string, ReadonlyArray<string>>>) => {
   const files = Object.fromEntries(Object.entries(sources).map(([path, lines]) => [`src/${path}`, lines.join("\n")]))
-  const refusals = (await lint(files)).filter(({ rule }) => boundaryRules.has(rule))
+  const refusals = (await lint(files, ["plugin", "style/noRestrictedImports"])).filter(({ rule }) =>
+    boundaryRules.has(rule)
+  )
   return (path: string) => {
     const lines = new Set(refusals.filter((refusal) => refusal.path === `src/${path}`).map(({ line }) => line))
     return (sources[path] ?? []).filter((_, index) => lines.has(index + 1))
@@ -143,26 +150,35 @@ describe("the dependency rules", () => {
   let refused: (path: string) => ReadonlyArray<string>
 
   beforeAll(async () => {
-    const sources = importers.map(({ path, allowed, refused }) => [path, statements([...allowed, ...refused])] as const)
+    const sources = importers.map(
+      ({ path, allowed, refused }) => [path, [...statements(allowed), ...statements(refused)]] as const
+    )
     refused = await refusedOf(Object.fromEntries(sources))
   })
 
-  it.each(importers)("let src/$path import what its row says and refuse all else, in every form", (importer) => {
+  it.each(importers)("let src/$path import what its row says and refuse all else", (importer) => {
     assert.deepStrictEqual(refused(importer.path), statements(importer.refused))
   })
 
+  it("see every form of import and export", async () => {
+    const refusedModules = ["../rest/Noun.ts", "./deep/../Noun.ts", ...packages.map(({ modules }) => modules[0] ?? "")]
+    const sources = [...forms("../domain/Noun.ts"), ...refusedModules.flatMap(forms)]
+    const refused = await refusedOf({ "accounts/A.ts": sources })
+    assert.deepStrictEqual(refused("accounts/A.ts"), refusedModules.flatMap(forms))
+  })
+
   it("let rest and graphql import Authentication and nothing else of accounts", async () => {
-    const authentication = statements(["../accounts/Authentication.ts"])
-    const sources = [...authentication, ...statements(["../accounts/Credits.ts"])]
+    const authentication = ["../accounts/Authentication.ts"].flatMap(forms)
+    const sources = [...authentication, ...["../accounts/Credits.ts"].flatMap(forms)]
     const refused = await refusedOf({ "rest/A.ts": sources, "graphql/A.ts": sources })
-    assert.deepStrictEqual(refused("rest/A.ts"), statements(["../accounts/Credits.ts"]))
-    assert.deepStrictEqual(refused("graphql/A.ts"), statements(["../accounts/Credits.ts"]))
+    assert.deepStrictEqual(refused("rest/A.ts"), ["../accounts/Credits.ts"].flatMap(forms))
+    assert.deepStrictEqual(refused("graphql/A.ts"), ["../accounts/Credits.ts"].flatMap(forms))
   })
 
   it("keep domain pure", async () => {
     const modules = ["node:fs", "node:fs/promises", "@effect/platform-node", "@effect/platform-node/NodeHttpServer"]
-    const refused = await refusedOf({ "domain/A.ts": statements(modules) })
-    assert.deepStrictEqual(refused("domain/A.ts"), statements(modules))
+    const refused = await refusedOf({ "domain/A.ts": modules.flatMap(forms) })
+    assert.deepStrictEqual(refused("domain/A.ts"), modules.flatMap(forms))
   })
 
   it("refuse the forms that they cannot read", async () => {
@@ -180,8 +196,8 @@ describe("the dependency rules", () => {
 
   it("refuse everything to a folder that has no row", async () => {
     const modules = ["../domain/Noun.ts", "../store/Noun.ts"]
-    const refused = await refusedOf({ "billing/A.ts": statements(modules) })
-    assert.deepStrictEqual(refused("billing/A.ts"), statements(modules))
+    const refused = await refusedOf({ "billing/A.ts": modules.flatMap(forms) })
+    assert.deepStrictEqual(refused("billing/A.ts"), modules.flatMap(forms))
   })
 
   it("have a row for everything in src", () => {
