@@ -37,8 +37,7 @@ const objectType = memoized((shape: ObjectShape): ObjectRef<Types, unknown> => {
     description: shape.description,
     fields: (t) => {
       const typeOf = (of: Shape): Output => {
-        if (of.kind === "list")
-          return t.listRef(typeOf(of.item))
+        if (of.kind === "list") return t.listRef(typeOf(of.item))
         if (of.kind === "scalar") return of.name
         return of.kind === "enum" ? enumType(of) : objectType(of)
       }

@@ -34,4 +34,7 @@ const smallDocumentCache = <Value extends object>() => {
 }
 
 /** What is remembered of documents between requests. */
-export const documentCaches = () => ({ documentCache: smallDocumentCache<DocumentNode>(), errorCache: smallDocumentCache<object>() })
+export const documentCaches = () => ({
+  documentCache: smallDocumentCache<DocumentNode>(),
+  errorCache: smallDocumentCache<object>()
+})
