@@ -2,6 +2,7 @@ import { Config, Effect, FileSystem, Option, Path, Redacted, Schema } from "effe
 import type { Scope } from "../domain/Account.ts"
 import { OrganizationId } from "../domain/Ids.ts"
 import { fromCredits } from "../domain/Tariff.ts"
+import { dataDirectory } from "../store/DataDirectory.ts"
 import { OrganizationStore } from "../store/OrganizationStore.ts"
 import * as ApiKey from "./ApiKey.ts"
 import { InstallationSecret } from "./InstallationSecret.ts"
@@ -57,7 +58,7 @@ const useOwnKey = Effect.fnUntraced(function* (file: string, grantedMicro: numbe
 export const firstStart = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const directory = path.resolve(yield* Config.String("SLUICE_DATA_DIR").pipe(Config.withDefault(".sluice")))
+  const directory = path.resolve(yield* dataDirectory)
   const grantedMicro = fromCredits(yield* Config.Finite("SLUICE_CREDITS").pipe(Config.withDefault(1000)))
   const chosen = yield* Config.option(Config.Redacted("SLUICE_BOOTSTRAP_KEY"))
   if (Option.isSome(chosen)) return yield* Effect.as(useChosenKey(chosen.value, grantedMicro), Option.none<string>())

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto"
 import { Config, Context, Effect, FileSystem, Layer, Option, Path, Redacted, Schema } from "effect"
 
+import { dataDirectory } from "../store/DataDirectory.ts"
+
 /** The installation has no secret that its processes could share. */
 export class SecretMissing extends Schema.TaggedError<SecretMissing>()("SecretMissing", {
   message: Schema.String
@@ -20,7 +22,7 @@ const readConfig = Effect.gen(function* () {
 const readOrMakeFile = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const directory = yield* Config.String("SLUICE_DATA_DIR").pipe(Config.withDefault(".sluice"))
+  const directory = yield* dataDirectory
   const file = path.join(directory, "secret")
   if (yield* fs.exists(file)) return (yield* fs.readFileString(file)).trim()
   const secret = randomBytes(32).toString("base64url")

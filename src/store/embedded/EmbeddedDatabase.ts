@@ -1,7 +1,8 @@
 import { join, resolve } from "node:path"
 import { PgClient } from "@effect/sql-pg"
-import { Config, Effect } from "effect"
+import { Effect } from "effect"
 import { DatabaseNotStarted } from "../DatabaseNotStarted.ts"
+import { dataDirectory } from "../DataDirectory.ts"
 import { pgTypes } from "../PgTypes.ts"
 import { onWallClock } from "../WallClock.ts"
 import { lockDirectory } from "./DirectoryLock.ts"
@@ -10,9 +11,6 @@ import { Multiplexer } from "./Multiplexer.ts"
 const MAX_CONNECTIONS = 16
 const BATCH_TIMEOUT_MS = 120_000
 const IDLE_IN_TRANSACTION_MS = 10_000
-
-/** Where the embedded database and its companions are kept. */
-export const dataDirectory = Config.String("SLUICE_DATA_DIR").pipe(Config.withDefault(".sluice"))
 
 export interface EmbeddedOptions {
   /** Missing: in memory. */
