@@ -6,15 +6,16 @@ import packageJson from "../package.json" with { type: "json" }
 import { firstStart } from "./accounts/FirstStart.ts"
 import { Logging } from "./Logging.ts"
 import { HttpServerLive } from "./rest/HttpServer.ts"
-import { Server, Services, Stores } from "./Server.ts"
+import { Server, Services } from "./Server.ts"
+import { Database } from "./store/Database.ts"
 import { welcome } from "./Welcome.ts"
 
 /** Prepares an empty installation before the first call can arrive, then serves and tells where. */
 const serve = Effect.flatMap(firstStart, (keyFile) =>
   Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
-).pipe(Effect.provide(Services))
+).pipe(Effect.provide(Services), Effect.provide(Database.layer))
 
-const migrate = Effect.andThen(Effect.scoped(Layer.build(Stores)), Effect.logInfo("The database is up to date"))
+const migrate = Effect.andThen(Effect.scoped(Layer.build(Database.layer)), Effect.logInfo("The database is up to date"))
 
 const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withDescription("A self-hosted AI gateway. Without a command it serves."),

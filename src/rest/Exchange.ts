@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto"
-import { Clock, Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { ByteSize, Clock, Config, Effect } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ApiError } from "../operations/ApiError.ts"
 import { CurrentRequestId } from "../operations/RequestId.ts"
 import { withErrorResponse } from "./ErrorResponse.ts"
 
@@ -10,6 +12,9 @@ import { withErrorResponse } from "./ErrorResponse.ts"
  */
 
 const WELL_FORMED_ID = /^[\w.:/+=-]{1,128}$/
+
+/** What the log says of an exchange whose client went away before the answer. */
+const CLIENT_GONE = 499
 
 const requestIdOf = (request: HttpServerRequest.HttpServerRequest): string => {
   const inbound = request.headers["x-request-id"]
@@ -25,19 +30,33 @@ const logExchange = (request: HttpServerRequest.HttpServerRequest, status: numbe
     )
   )
 
+/** A request with two Host headers may mean one server to a proxy and another to us. */
+const refuseTwoHosts = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, ApiError> => {
+  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+  const hosts = rawHeaders.filter((text, position) => position % 2 === 0 && text.toLowerCase() === "host")
+  return hosts.length > 1 ? new ApiError({ code: "validation_failed", message: "Send one Host header." }) : Effect.void
+}
+
+/** The largest body that is read, chunked ones too. */
+const bodyLimit = Config.ByteSize("SLUICE_MAX_BODY_SIZE").pipe(Config.withDefault(ByteSize.mebibytes(10)))
+
 export const Exchange = HttpRouter.middleware(
-  (httpEffect) =>
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const requestId = requestIdOf(request)
-      const startedAt = yield* Clock.currentTimeMillis
-      return yield* withErrorResponse(httpEffect).pipe(
-        Effect.map(HttpServerResponse.setHeaders({ "x-request-id": requestId, "x-content-type-options": "nosniff" })),
-        Effect.tap((response) => logExchange(request, response.status, startedAt)),
-        Effect.onInterrupt(() => logExchange(request, 499, startedAt)),
-        Effect.provideService(CurrentRequestId, requestId),
-        Effect.annotateLogs({ request_id: requestId })
-      )
-    }),
+  Effect.map(
+    bodyLimit,
+    (maxBodySize) => (httpEffect) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const requestId = requestIdOf(request)
+        const startedAt = yield* Clock.currentTimeMillis
+        return yield* withErrorResponse(Effect.andThen(refuseTwoHosts(request), httpEffect)).pipe(
+          Effect.map(HttpServerResponse.setHeaders({ "x-request-id": requestId, "x-content-type-options": "nosniff" })),
+          Effect.tap((response) => logExchange(request, response.status, startedAt)),
+          Effect.onInterrupt(() => logExchange(request, CLIENT_GONE, startedAt)),
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
+          Effect.provideService(CurrentRequestId, requestId),
+          Effect.annotateLogs({ request_id: requestId })
+        )
+      })
+  ),
   { global: true }
 )

@@ -1,7 +1,6 @@
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Config, Effect, Layer } from "effect"
-import { HttpIncomingMessage } from "effect/http"
+import { Config, Effect, Layer } from "effect"
 
 const DRAIN_TIMEOUT = "20 seconds"
 
@@ -10,7 +9,7 @@ export const listenAddress = Config.all({
   port: Config.Port("PORT").pipe(Config.withDefault(4000))
 })
 
-/** Node's HTTP server: drains on shutdown, and bounds what a client may send. */
+/** Node's HTTP server: drains on shutdown, and cuts clients that send too slowly. */
 export const HttpServerLive = Layer.unwrap(
   Effect.map(listenAddress, (address) =>
     NodeHttpServer.layer(() => createServer({ requestTimeout: 60_000, headersTimeout: 20_000 }), {
@@ -18,10 +17,4 @@ export const HttpServerLive = Layer.unwrap(
       gracefulShutdownTimeout: DRAIN_TIMEOUT
     })
   )
-)
-
-/** The largest body that is read, chunked bodies too. */
-export const BodyLimit = Layer.effect(
-  HttpIncomingMessage.MaxBodySize,
-  Config.ByteSize("SLUICE_MAX_BODY_SIZE").pipe(Config.withDefault(ByteSize.mebibytes(10)))
 )

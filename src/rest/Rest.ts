@@ -3,6 +3,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar } from "effect/http-api"
 import { ready } from "../operations/Readiness.ts"
 import { Api } from "./Api.ts"
+import { Cors } from "./Cors.ts"
 import { withErrorResponse } from "./ErrorResponse.ts"
 import { Exchange } from "./Exchange.ts"
 import { Handlers } from "./Handlers.ts"
@@ -29,4 +30,4 @@ const Probes = HttpRouter.use(
 )
 
 /** Everything that is served beside GraphQL, and what holds for every exchange. */
-export const Rest = Layer.mergeAll(V1, Docs, Probes, Exchange)
+export const Rest = Layer.mergeAll(V1, Docs, Probes, Cors, Exchange)
