@@ -10,7 +10,7 @@ import {
   toGraphQlNames,
   variablesOf
 } from "./graphql/Contracts.ts"
-import { type GatewayState, keys, startGateway } from "./graphql/Gateway.ts"
+import { type GatewayState, keys, startGateway } from "./graphql/FakeGateway.ts"
 
 /** REST and GraphQL are the same operations. */
 

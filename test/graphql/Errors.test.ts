@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Answer, keys, startGateway } from "./Gateway.ts"
+import { type Answer, keys, startGateway } from "./FakeGateway.ts"
 
 const codesOf = ({ errors }: Answer) => errors.map(({ extensions }) => extensions["code"])
 
@@ -205,6 +205,8 @@ describe("GraphQL input", () => {
       const many = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => 1) } })
       assert.deepStrictEqual(codesOf(many), ["validation_failed"])
       assert.lengthOf(paths(many), 100)
+      const empty = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => "") } })
+      assert.lengthOf(paths(empty), 100)
     })
   )
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Answer, keys, startGateway } from "./Gateway.ts"
+import { type Answer, keys, startGateway } from "./FakeGateway.ts"
 
 const STATUS = "{ status { name } }"
 const answered = { status: { name: "sluice" } }

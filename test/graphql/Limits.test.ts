@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { getIntrospectionQuery } from "graphql"
-import { type Answer, startGateway } from "./Gateway.ts"
+import { type Answer, startGateway } from "./FakeGateway.ts"
 
 const repeat = (text: string, times: number) => text.repeat(times)
 const numbered = (times: number, make: (i: number) => string) =>

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { MICRO_PER_CREDIT } from "../../src/domain/Tariff.ts"
-import { startGateway } from "./Gateway.ts"
+import { startGateway } from "./FakeGateway.ts"
 
 /** Lets other fibers and sockets go on until `condition` holds; the test's own time-out is the bound. */
 const until = (condition: () => boolean): Effect.Effect<void> =>

@@ -1,7 +1,7 @@
 import { createServer } from "node:http"
 import { NodeHttpServer } from "@effect/platform-node"
-import { ByteSize, Context, Effect, Layer, MutableRef, Option, Redacted } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServer } from "effect/http"
+import { ConfigProvider, Context, Effect, Layer, MutableRef, Option, Redacted } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
 import { Authentication, Unauthorized } from "../../src/accounts/Authentication.ts"
 import { Credits, InsufficientCredits, RateLimited } from "../../src/accounts/Credits.ts"
 import { Keys } from "../../src/accounts/Keys.ts"
@@ -239,7 +239,7 @@ const services = (state: GatewayState) =>
     DatabaseFake
   )
 
-const BodyLimit = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.mebibytes(1))
+const settings = ConfigProvider.layer(ConfigProvider.fromUnknown({ SLUICE_MAX_BODY_SIZE: "1MiB" }))
 
 /** An answer as a client sees it. */
 export interface Answer {
@@ -276,7 +276,7 @@ export const startGateway = Effect.gen(function* () {
     disableListenLog: true
   }).pipe(
     Layer.provide(services(state)),
-    Layer.provide(BodyLimit),
+    Layer.provide(settings),
     Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
   )
   const { address } = Context.get(yield* Layer.build(server), HttpServer.HttpServer)
