@@ -52,9 +52,9 @@ describe("The embedded database", () => {
             yield* sql`SELECT count(*) FROM generate_series(1, 10000000000)`
           })
         )
-        .pipe(unavailable, Effect.forkChild)
+        .pipe(unavailable, Effect.forkScoped)
       yield* Deferred.await(written)
-      const waiting = yield* Effect.forkChild(unavailable(sql`INSERT INTO kept VALUES (3)`))
+      const waiting = yield* Effect.forkScoped(unavailable(sql`INSERT INTO kept VALUES (3)`))
       yield* Fiber.join(open)
       yield* Fiber.join(waiting)
       assert.deepStrictEqual(yield* values(sql), [1])
@@ -84,7 +84,7 @@ describe("The embedded database", () => {
             yield* sql`INSERT INTO kept VALUES (2)`
           })
         )
-        .pipe(unavailable, Effect.forkChild)
+        .pipe(unavailable, Effect.forkScoped)
       yield* Deferred.await(written)
       // A statement outside of the transaction has to wait for it, here until the transaction is ended by force.
       assert.deepStrictEqual(yield* values(sql), [])
@@ -108,9 +108,9 @@ describe("The embedded database", () => {
             yield* Deferred.await(released)
           })
         )
-        .pipe(Effect.forkChild)
+        .pipe(Effect.forkScoped)
       yield* Deferred.await(written)
-      const waiting = yield* Effect.forkChild(sql`INSERT INTO kept VALUES (2)`)
+      const waiting = yield* Effect.forkScoped(sql`INSERT INTO kept VALUES (2)`)
       for (let turn = 0; turn < 20; turn++) yield* Effect.promise(() => new Promise(setImmediate))
       const [elapsed] = yield* Effect.timed(Fiber.interrupt(waiting)).pipe(onWallClock)
       // Without a word from the database, the driver would give the connection up after five seconds.
