@@ -5,8 +5,7 @@ import type { OrganizationId } from "../domain/Ids.ts"
 import { Embeddings } from "../providers/Embeddings.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
-import { type CollectionNotFound, type EmbeddingSpace, VectorStore } from "../store/VectorStore.ts"
-import { termVector } from "../store/vector/Terms.ts"
+import { type CollectionNotFound, type EmbeddingSpace, termVector, VectorStore } from "../store/VectorStore.ts"
 import { fusionOf, selectorOf } from "./Spaces.ts"
 
 /** Finds what a collection says about a query: hybrid search, dense and BM25. */

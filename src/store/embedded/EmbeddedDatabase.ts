@@ -1,7 +1,8 @@
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { DatabaseNotStarted } from "../DatabaseNotStarted.ts"
+import { DatabaseNotStarted, reasonOf } from "../DatabaseNotStarted.ts"
 import { dataDirectory } from "../DataDirectory.ts"
 import { pgTypes } from "../PgTypes.ts"
 import { onWallClock } from "../WallClock.ts"
@@ -17,6 +18,10 @@ export interface EmbeddedOptions {
   readonly directory?: string
   /** A data directory as an uncompressed tar, to start a new database from. */
   readonly snapshot?: Uint8Array<ArrayBuffer>
+  /** How long one batch may run, before the database counts as hung and is started anew; by default two minutes. */
+  readonly batchTimeoutMs?: number
+  /** How long a transaction may stop everybody else without a statement of its own; by default ten seconds. */
+  readonly idleInTransactionMs?: number
 }
 
 /** A running embedded Postgres that ends with the scope. */
@@ -27,8 +32,8 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
         new Multiplexer({
           directory: options.directory,
           snapshot: options.snapshot,
-          batchTimeoutMs: BATCH_TIMEOUT_MS,
-          idleInTransactionMs: IDLE_IN_TRANSACTION_MS
+          batchTimeoutMs: options.batchTimeoutMs ?? BATCH_TIMEOUT_MS,
+          idleInTransactionMs: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS
         })
     ),
     (running) => Effect.promise(() => running.close())
@@ -37,7 +42,7 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
     try: () => multiplexer.ready,
     catch: (cause) =>
       new DatabaseNotStarted({
-        message: `The embedded database${options.directory === undefined ? "" : ` in ${options.directory}`} did not start: ${cause instanceof Error ? cause.message : String(cause)}.`,
+        message: `The embedded database${options.directory === undefined ? "" : ` in ${options.directory}`} did not start: ${reasonOf(cause)}.`,
         cause
       })
   })
@@ -54,10 +59,25 @@ export const makeEmbeddedClient = (multiplexer: Multiplexer) =>
     maxConnections: MAX_CONNECTIONS
   }).pipe(onWallClock, Effect.orDie)
 
+/** Stands in a database that was created to its end; nobody could write to one that was not. */
+const COMPLETE = "SLUICE_COMPLETE"
+
+const markComplete = (database: string) => writeFileSync(join(database, COMPLETE), "")
+
+/** Moves what a first start left behind that was killed while it created the database. */
+const setAsideIncomplete = (database: string) => {
+  if (!existsSync(database) || existsSync(join(database, COMPLETE))) return
+  rmSync(`${database}.incomplete`, { recursive: true, force: true })
+  renameSync(database, `${database}.incomplete`)
+}
+
 /** PGlite with pgvector in `<data directory>/database`, for one process at a time. */
 export const makeEmbedded = Effect.gen(function* () {
   const directory = resolve(yield* dataDirectory)
   yield* lockDirectory(directory)
-  const multiplexer = yield* startEmbedded({ directory: join(directory, "database") })
+  const database = join(directory, "database")
+  yield* Effect.sync(() => setAsideIncomplete(database))
+  const multiplexer = yield* startEmbedded({ directory: database })
+  yield* Effect.sync(() => markComplete(database))
   return yield* makeEmbeddedClient(multiplexer)
 })
