@@ -217,7 +217,7 @@ describe("GraphQL input", () => {
       const many = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => 1) } })
       assert.deepStrictEqual(codesOf(many), ["validation_failed"])
       assert.lengthOf(paths(many), 100)
-      const empty = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => "") } })
+      const empty = yield* post(embed, { input: { texts: Array.from({ length: 5000 }, () => "") } })
       assert.lengthOf(paths(empty), 100)
     })
   )
