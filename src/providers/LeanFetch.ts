@@ -47,7 +47,7 @@ const readBody = (incoming: http.IncomingMessage, maxBytes: number): Promise<Buf
       if (size > maxBytes) body.destroy(new ResponseUnreadable("The vendor's answer is too large"))
     })
     .once("end", () => resolve(Buffer.concat(chunks, size)))
-    .once("error", reject)
+    .on("error", reject)
   incoming.once("close", () => {
     // A connection that ends inside a body may end its stream without an error.
     if (!incoming.complete) reject(incoming.errored ?? new ResponseUnreadable("The vendor's answer was cut"))
@@ -104,9 +104,9 @@ const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
     if (!socket.connecting) return
     const timer = setTimeout(() => request.destroy(new Error("The connection timed out")), CONNECT_TIMEOUT_MS)
     const stop = () => clearTimeout(timer)
-    socket.once("connect", stop).once("close", stop)
+    socket.once(url.protocol === "https:" ? "secureConnect" : "connect", stop).once("close", stop)
   })
-  request.once("response", resolve).once("error", reject)
+  request.once("response", resolve).on("error", reject)
   request.end(init.body ?? undefined)
   return promise
 }

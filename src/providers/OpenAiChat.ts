@@ -91,12 +91,11 @@ export const openAiChat = (quirks: OpenAiChatQuirks) =>
       const completion = decodeCompletion(answer)
       if (Option.isNone(completion)) return yield* unreadable(endpoint.provider, "Not a chat completion")
       const { finish_reason: reason, message } = completion.value.choices[0]
-      const refused = message.refusal !== undefined && message.refusal !== null
       const usage = decodeUsage(completion.value.usage)
       const text = message.content || (message.refusal ?? "")
       return {
         text,
-        finishReason: refused ? "content_filter" : finishReasonOf(reason),
+        finishReason: message.refusal ? "content_filter" : finishReasonOf(reason),
         usage: Option.isSome(usage) ? vendorUsage(usage.value) : yield* countedUsage(call, text),
         warnings: []
       }

@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
-import { Deployments } from "../../src/providers/Deployments.ts"
+import { Deployments, decodeDeployments } from "../../src/providers/Deployments.ts"
 import { Embeddings } from "../../src/providers/Embeddings.ts"
 import { LanguageModels } from "../../src/providers/LanguageModels.ts"
+import { openAiChat } from "../../src/providers/OpenAiChat.ts"
+import type { Vendor } from "../../src/providers/Vendor.ts"
+import { vendors } from "../../src/providers/Vendors.ts"
+import { json, vendorServer } from "../support/VendorServer.ts"
 
 const withSettings = (settings: Record<string, string>) =>
   Layer.mergeAll(LanguageModels.layer, Embeddings.layer, Deployments.layer).pipe(
@@ -164,4 +168,35 @@ describe("the length of vectors", () => {
       }).pipe(Effect.provide(withSettings(OPENAI)))
     )
   }
+})
+
+describe("a vendor that speaks a known protocol", () => {
+  it.effect("is one row", () =>
+    Effect.gen(function* () {
+      const { requests, url } = yield* vendorServer((response) =>
+        json(response, 200, { choices: [{ message: { content: "Hi from acme" } }] })
+      )
+      const acme: Vendor = {
+        id: "acme",
+        access: { baseUrl: `${url}/v9/`, keyVariable: "ACME_API_KEY", baseUrlVariable: "ACME_BASE_URL" },
+        generation: {
+          connect: openAiChat({ maxTokensParameter: "max_tokens" }),
+          defaultModel: "acme-1",
+          defaultMaxTokens: 10,
+          maxOutputTokens: 100
+        }
+      }
+      const Acme = LanguageModels.layerNoDeployments.pipe(
+        Layer.provide(Layer.effect(Deployments, decodeDeployments([acme, ...vendors]))),
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ACME_API_KEY: "acme-key" })))
+      )
+      const answer = yield* Effect.gen(function* () {
+        const model = yield* (yield* LanguageModels).resolve(undefined)
+        return yield* model.generate({ prompt: "hello", maxTokens: model.defaultMaxTokens })
+      }).pipe(Effect.provide(Acme))
+      assert.strictEqual(answer.text, "Hi from acme")
+      assert.strictEqual(requests[0]?.url, "/v9/chat/completions")
+      assert.deepInclude(requests[0]?.body, { model: "acme-1", max_tokens: 10 })
+    })
+  )
 })

@@ -1,4 +1,4 @@
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe, it, layer, vi } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { anthropicMessages } from "../../src/providers/AnthropicMessages.ts"
 import { Embeddings } from "../../src/providers/Embeddings.ts"
@@ -110,6 +110,18 @@ const completion = (message: object, rest: object = {}) => ({
 })
 
 describe("chat completions", () => {
+  it.effect("take nothing from the SDK's own settings", () =>
+    Effect.gen(function* () {
+      vi.stubEnv("OPENAI_ORG_ID", "org-of-the-shell")
+      vi.stubEnv("OPENAI_PROJECT_ID", "project-of-the-shell")
+      const { endpoint, requests } = yield* vendorServer((response) =>
+        json(response, 200, completion({ content: "Hi" }))
+      )
+      yield* (yield* chat(endpoint))("m", { prompt: "hello", maxTokens: 7 })
+      assert.notInclude(JSON.stringify(requests[0]?.headers), "of-the-shell")
+    }).pipe(Effect.ensuring(Effect.sync(() => vi.unstubAllEnvs())))
+  )
+
   it.effect("are asked for max_tokens where the row says so", () =>
     Effect.gen(function* () {
       const { endpoint, requests } = yield* vendorServer((response) =>
@@ -123,7 +135,6 @@ describe("chat completions", () => {
       })
       assert.strictEqual(requests[0]?.url, "/chat/completions")
       assert.strictEqual(requests[0]?.headers.authorization, `Bearer ${SERVER_KEY}`)
-      assert.isUndefined(requests[0]?.headers["openai-organization"])
     })
   )
 
@@ -153,6 +164,7 @@ describe("chat completions", () => {
     [{ content: "text" }, "stop", "stop", "text"],
     [{ content: "text" }, "length", "length", "text"],
     [{ content: null }, "content_filter", "content_filter", ""],
+    [{ content: "text", refusal: "" }, "stop", "stop", "text"],
     [{ content: null, refusal: "I cannot help." }, "stop", "content_filter", "I cannot help."],
     [{ content: "text" }, "something_new", "stop", "text"]
   ]

@@ -60,7 +60,7 @@ export const makeEmbeddedClient = (multiplexer: Multiplexer) =>
   }).pipe(onWallClock, Effect.orDie)
 
 /** Stands in a database that was created to its end; nobody could write to one that was not. */
-const COMPLETE = "SLUICE_COMPLETE"
+const COMPLETE = "complete"
 
 const markComplete = (database: string) => writeFileSync(join(database, COMPLETE), "")
 
