@@ -286,10 +286,11 @@ describe("Management over GraphQL", () => {
           const entries = yield* insertEntries(tenant)
           const pages = Effect.fnUntraced(function* (filter: Variables, first: number) {
             const nodes: Array<{ readonly operationId: string }> = []
-            for (let after: string | null = null; ; ) {
-              const { data, errors }: Answered = yield* call(tenant, LEDGER, { ...filter, first, after })
-              assert.isUndefined(errors)
-              const { edges, pageInfo } = data.credits.ledger
+            let after: string | null = null
+            while (true) {
+              const answer: Answered = yield* call(tenant, LEDGER, { ...filter, first, after })
+              assert.isUndefined(answer.errors)
+              const { edges, pageInfo }: Page = answer.data.credits.ledger
               assert.strictEqual(pageInfo.hasPreviousPage, after !== null)
               assert.strictEqual(pageInfo.endCursor, edges.at(-1)?.cursor ?? null)
               assert.strictEqual(pageInfo.startCursor, edges[0]?.cursor ?? null)
@@ -324,6 +325,16 @@ describe("Management over GraphQL", () => {
     )
   })
 })
+
+interface Page {
+  readonly edges: ReadonlyArray<{ readonly cursor: string; readonly node: { readonly operationId: string } }>
+  readonly pageInfo: {
+    readonly hasNextPage: boolean
+    readonly hasPreviousPage: boolean
+    readonly startCursor: string | null
+    readonly endCursor: string | null
+  }
+}
 
 interface Entry {
   readonly operationId: string
