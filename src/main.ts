@@ -1,9 +1,13 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, ConfigProvider, Effect, Exit, FileSystem, Layer } from "effect"
-import { Command } from "effect/cli"
+import { CliError, Command } from "effect/cli"
 import packageJson from "../package.json" with { type: "json" }
 import { firstStart } from "./accounts/FirstStart.ts"
+import { credits } from "./cli/Credits.ts"
+import { keys } from "./cli/Keys.ts"
+import { limits, organizations } from "./cli/Organizations.ts"
+import { usage } from "./cli/Usage.ts"
 import { Logging } from "./Logging.ts"
 import { HttpServerLive } from "./rest/HttpServer.ts"
 import { Server, Services } from "./Server.ts"
@@ -21,7 +25,12 @@ const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withDescription("A self-hosted AI gateway. Without a command it serves."),
   Command.withSubcommands([
     Command.make("serve", {}, () => serve).pipe(Command.withDescription("Serve REST and GraphQL (the default).")),
-    Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit."))
+    Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit.")),
+    keys,
+    credits,
+    usage,
+    organizations,
+    limits
   ])
 )
 
@@ -37,6 +46,8 @@ const Settings = Layer.unwrap(
 const reportFailure = (cause: Cause.Cause<unknown>) =>
   Effect.sync(() => {
     const error = Cause.squash(cause)
+    // The command line's own errors stand under the help already.
+    if (CliError.isCliError(error)) return
     process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
   })
 
