@@ -1,6 +1,6 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, ConfigProvider, Effect, Exit, FileSystem, Layer } from "effect"
+import { Cause, Config, ConfigProvider, Effect, Exit, FileSystem, Layer, Schema, SchemaIssue } from "effect"
 import { Command } from "effect/cli"
 import packageJson from "../package.json" with { type: "json" }
 import { firstStart } from "./accounts/FirstStart.ts"
@@ -33,12 +33,22 @@ const Settings = Layer.unwrap(
   )
 )
 
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** `PORT: Expected a port`, for a setting that does not fit. */
+const settingProblem = ({ issue }: Schema.SchemaError): string =>
+  formatIssue(issue)
+    .issues.map(({ message, path = [] }) => `${path.map(String).join(".")}: ${message}`)
+    .join("; ")
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof Config.ConfigError && Schema.isSchemaError(error.cause)) return settingProblem(error.cause)
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** A start that fails says why in one line. */
 const reportFailure = (cause: Cause.Cause<unknown>) =>
-  Effect.sync(() => {
-    const error = Cause.squash(cause)
-    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
-  })
+  Effect.sync(() => process.stderr.write(`sluice: ${messageOf(Cause.squash(cause))}\n`))
 
 sluice.pipe(
   Command.run({ version: packageJson.version }),
