@@ -1,4 +1,4 @@
-import { Duration, Effect, Predicate, Schema } from "effect"
+import { Cause, Duration, Effect, Predicate, Schema } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { onWallClock } from "./WallClock.ts"
 
@@ -27,6 +27,15 @@ const isUnavailable = ({ reason }: SqlError): boolean => {
   return Predicate.hasProperty(cause, "code") && Predicate.isString(cause.code) && UNAVAILABLE_STATES.test(cause.code)
 }
 
+/** The `SqlError` of a database that is away; a transaction that cannot even roll back has it as a defect. */
+const findUnavailable = (cause: Cause.Cause<unknown>): SqlError | undefined => {
+  for (const reason of cause.reasons) {
+    const error = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+    if (isSqlError(error) && isUnavailable(error)) return error
+  }
+  return undefined
+}
+
 /**
  * Turns a database that is away, overloaded or too slow into `StoreUnavailable`. Any other `SqlError` is a mistake in
  * our own SQL or data: a defect. Every public operation of a store ends with it.
@@ -36,8 +45,12 @@ export const orUnavailable = <A, E, R>(
 ): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
   self.pipe(
     Effect.raceFirst(expire),
-    Effect.catch((error): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
-      if (!isSqlError(error)) return Effect.fail(error as Exclude<E, SqlError> | StoreUnavailable)
-      return isUnavailable(error) ? Effect.fail(new StoreUnavailable({ cause: error })) : Effect.die(error)
+    Effect.catchCause((cause): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+      const unavailable = findUnavailable(cause)
+      if (unavailable !== undefined) return Effect.fail(new StoreUnavailable({ cause: unavailable }))
+      const mistake = cause.reasons.find((reason) => Cause.isFailReason(reason) && isSqlError(reason.error))
+      return mistake === undefined
+        ? Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError> | StoreUnavailable>)
+        : Effect.die(Cause.squash(cause))
     })
   )

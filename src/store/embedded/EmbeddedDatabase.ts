@@ -17,6 +17,10 @@ export interface EmbeddedOptions {
   readonly directory?: string
   /** A data directory as an uncompressed tar, to start a new database from. */
   readonly snapshot?: Uint8Array<ArrayBuffer>
+  /** How long one batch may run, before the database counts as hung and is started anew; by default two minutes. */
+  readonly batchTimeoutMs?: number
+  /** How long a transaction may stop everybody else without a statement of its own; by default ten seconds. */
+  readonly idleInTransactionMs?: number
 }
 
 /** A running embedded Postgres that ends with the scope. */
@@ -27,8 +31,8 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
         new Multiplexer({
           directory: options.directory,
           snapshot: options.snapshot,
-          batchTimeoutMs: BATCH_TIMEOUT_MS,
-          idleInTransactionMs: IDLE_IN_TRANSACTION_MS
+          batchTimeoutMs: options.batchTimeoutMs ?? BATCH_TIMEOUT_MS,
+          idleInTransactionMs: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS
         })
     ),
     (running) => Effect.promise(() => running.close())
