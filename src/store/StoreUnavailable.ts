@@ -10,10 +10,11 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
 /** How long a store's operation may take, waiting for a connection included. */
 const OPERATION_TIMEOUT = Duration.seconds(30)
 
-const expire = Effect.sleep(OPERATION_TIMEOUT).pipe(
-  Effect.andThen(new StoreUnavailable({ cause: new Error("The database did not answer in time") })),
-  onWallClock
-)
+const expire = (after: Duration.Duration) =>
+  Effect.sleep(after).pipe(
+    Effect.andThen(new StoreUnavailable({ cause: new Error("The database did not answer in time") })),
+    onWallClock
+  )
 
 /**
  * SQLSTATE classes of a server that is short of resources (53), shut down or starting up (57), that ended an idle
@@ -37,20 +38,23 @@ const findUnavailable = (cause: Cause.Cause<unknown>): SqlError | undefined => {
 }
 
 /**
- * Turns a database that is away, overloaded or too slow into `StoreUnavailable`. Any other `SqlError` is a mistake in
- * our own SQL or data: a defect. Every public operation of a store ends with it.
+ * Turns a database that is away, overloaded or slower than `limit` into `StoreUnavailable`. Any other `SqlError` is a
+ * mistake in our own SQL or data: a defect.
  */
-export const orUnavailable = <A, E, R>(
-  self: Effect.Effect<A, E, R>
-): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
-  self.pipe(
-    Effect.raceFirst(expire),
-    Effect.catchCause((cause): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
-      const unavailable = findUnavailable(cause)
-      if (unavailable !== undefined) return Effect.fail(new StoreUnavailable({ cause: unavailable }))
-      const mistake = cause.reasons.find((reason) => Cause.isFailReason(reason) && isSqlError(reason.error))
-      return mistake === undefined
-        ? Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError> | StoreUnavailable>)
-        : Effect.die(Cause.squash(cause))
-    })
-  )
+export const orUnavailableAfter =
+  (limit: Duration.Duration) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+    self.pipe(
+      Effect.raceFirst(expire(limit)),
+      Effect.catchCause((cause): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
+        const unavailable = findUnavailable(cause)
+        if (unavailable !== undefined) return Effect.fail(new StoreUnavailable({ cause: unavailable }))
+        const mistake = cause.reasons.find((reason) => Cause.isFailReason(reason) && isSqlError(reason.error))
+        return mistake === undefined
+          ? Effect.failCause(cause as Cause.Cause<Exclude<E, SqlError> | StoreUnavailable>)
+          : Effect.die(Cause.squash(cause))
+      })
+    )
+
+/** The same with the time that most operations have. Every public operation of a store ends with one of the two. */
+export const orUnavailable = orUnavailableAfter(OPERATION_TIMEOUT)
