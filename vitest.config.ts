@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config"
 const needsPostgres = process.env.TEST_DATABASE_URL === undefined ? ["test/**/*.integration.test.ts"] : []
 
 export default defineConfig({
+  // Without these, tests get a second copy of `graphql`, and no error of one copy is an error to the other.
+  ssr: { resolve: { conditions: ["module-sync", "node", "import"] } },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/databaseSnapshot.ts"],

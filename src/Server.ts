@@ -24,7 +24,10 @@ const Knowledge = Layer.mergeAll(Indexing.layer, Retrieval.layer)
 const Providers = Layer.mergeAll(LanguageModels.layer, Embeddings.layer)
 
 /** Everything that operations need, on a database. */
-export const Services = Layer.mergeAll(Accounts, Knowledge).pipe(Layer.provideMerge(Providers), Layer.provideMerge(Stores))
+export const Services = Layer.mergeAll(Accounts, Knowledge).pipe(
+  Layer.provideMerge(Providers),
+  Layer.provideMerge(Stores)
+)
 
 /** Both surfaces on one HTTP server. */
 export const Server = HttpRouter.serve(Layer.mergeAll(Rest, GraphQl), { disableLogger: true, disableListenLog: true })

@@ -11,8 +11,11 @@ export const CollectionName = Schema.String.check(
 /** Text that a database column can hold: everything but the NUL character. */
 const storable = Schema.isPattern(/^[^\0]*$/, { expected: "text without NUL characters" })
 
+/** Half a surrogate pair has no UTF-8 form: ids that differ in one would be stored as the same. */
+const wellFormed = Schema.makeFilter<string>((text) => text.isWellFormed(), { expected: "well-formed Unicode" })
+
 export const Document = Schema.Struct({
-  id: Schema.String.check(Schema.isBetweenLength(1, 512), storable).annotate({
+  id: Schema.String.check(Schema.isBetweenLength(1, 512), storable, wellFormed).annotate({
     description: "Caller-chosen document identifier; indexing it again replaces the document."
   }),
   content: Schema.NonEmptyString.annotate({ description: "Text to index." }),

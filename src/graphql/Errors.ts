@@ -31,20 +31,24 @@ const toApiError = async (error: unknown, { run }: GraphQlContext): Promise<ApiE
   const original = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (original instanceof ApiError) return original
   if (error instanceof GraphQLError && isAboutRequest(error)) {
-    return new ApiError({ code: "validation_failed", message: truncate(error.message) })
+    const code = error.extensions.http?.status === 405 ? "method_not_allowed" : "validation_failed"
+    return new ApiError({ code, message: truncate(error.message) })
   }
   // Logs it and rejects with the error that callers may see.
   return run(Effect.die(original)).catch((masked) => masked)
 }
 
 /**
- * Yoga reads status and headers from `extensions.http` and does not show it. Without `status` it answers 200, as GraphQL
- * over HTTP wants it when a field fails; `spec` leaves the status at 200 for clients that accept `application/json` only.
+ * Yoga reads status and headers from `extensions.http` and does not show it. A field's failure has no status: GraphQL
+ * over HTTP answers 200 then. With `spec`, clients that accept `application/json` only get 200 too, as that protocol
+ * wants it for documents and variables that do not fit; what is no GraphQL request at all is refused to everyone.
  */
-const httpExtension = (error: ApiError, isField: boolean) => ({
-  headers: error.headers,
-  ...(isField ? {} : { status: error.status, spec: error.status < 500 })
-})
+const httpExtension = (error: ApiError, located: GraphQLError | undefined) => {
+  const headers = { ...located?.extensions.http?.headers, ...error.headers }
+  if (located?.path !== undefined) return { headers }
+  const isAboutDocument = located?.source !== undefined || located?.originalError instanceof ApiError
+  return { headers, status: error.status, spec: isAboutDocument }
+}
 
 const toContract = async (error: unknown, context: GraphQlContext): Promise<GraphQLError> => {
   const located = error instanceof GraphQLError ? error : undefined
@@ -55,7 +59,7 @@ const toContract = async (error: unknown, context: GraphQlContext): Promise<Grap
     positions: located?.positions,
     source: located?.source,
     path: located?.path,
-    extensions: { ...extensions, http: httpExtension(apiError, located?.path !== undefined) }
+    extensions: { ...extensions, http: httpExtension(apiError, located) }
   })
 }
 

@@ -21,15 +21,13 @@ import {
 } from "graphql"
 import type { Plugin } from "graphql-yoga"
 import type { ErrorDetail } from "../operations/ApiError.ts"
+import { MAX_DETAILS } from "../operations/Failures.ts"
 import { invalidInput, truncate } from "./Errors.ts"
 
 /**
  * Input of the wrong type, refused before an operation sees it: in place of the GraphQL library's many errors one with
  * a detail for each place, as REST has it.
  */
-
-/** The places that one answer names at most; a body of megabytes can hold millions. */
-const MAX_DETAILS = 100
 
 /** Names the place as REST does: the fields of `input` plainly, other arguments by their name. */
 const placeOf = (name: string, type: GraphQLInputType, path: ReadonlyArray<string | number>): string =>

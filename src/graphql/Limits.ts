@@ -1,6 +1,6 @@
 import { EnvelopArmorPlugin } from "@escape.tech/graphql-armor"
-import type { DocumentNode } from "graphql"
-import { createLRUCache } from "graphql-yoga"
+import { type DocumentNode, GraphQLError, Lexer, Source, TokenKind } from "graphql"
+import { createLRUCache, type Plugin } from "graphql-yoga"
 
 /**
  * Bounds of a GraphQL document, checked before it runs. Every operation is limited and charged on its own; these keep
@@ -17,7 +17,36 @@ export const limits = {
   blockFieldSuggestion: { enabled: false }
 } as const
 
-export const useLimits = () => EnvelopArmorPlugin(limits)
+/** Brackets within brackets. A JSON value nests 32 levels at most, and the parser's stack ends at some thousand. */
+const MAX_NESTING = 64
+
+const opening: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L])
+const closing: ReadonlySet<TokenKind> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R])
+
+/** Reads tokens, without recursion, until it knows that the parser may go on. */
+const checkNesting = (document: string): void => {
+  const lexer = new Lexer(new Source(document))
+  let nesting = 0
+  for (let read = 0; read < limits.maxTokens.n; read++) {
+    const { kind } = lexer.advance()
+    if (kind === TokenKind.EOF) return
+    if (opening.has(kind)) nesting += 1
+    if (closing.has(kind)) nesting -= 1
+    if (nesting > MAX_NESTING) throw new GraphQLError(`The document nests more than ${MAX_NESTING} levels deep.`)
+  }
+}
+
+const useNestingLimit = (): Plugin => ({
+  onParse({ parseFn, setParseFn }) {
+    setParseFn((source: string, options) => {
+      checkNesting(source)
+      return parseFn(source, options)
+    })
+  }
+})
+
+/** The limits as plugins of Yoga, in the order in which they must stand. */
+export const useLimits = () => [EnvelopArmorPlugin(limits), useNestingLimit()]
 
 const CACHED_DOCUMENTS = 512
 const MAX_CACHED_LENGTH = 8192

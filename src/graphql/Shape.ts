@@ -5,9 +5,19 @@ import { Predicate, type Schema, SchemaAST } from "effect"
  * bounds and descriptions; GraphQL shows the same fields under camelCase names.
  */
 export type Shape =
-  | { readonly kind: "object"; readonly name: string; readonly description: string; readonly fields: readonly Field[] }
+  | {
+      readonly kind: "object"
+      readonly name: string
+      readonly description: string
+      readonly fields: ReadonlyArray<Field>
+    }
   | { readonly kind: "list"; readonly item: Shape }
-  | { readonly kind: "enum"; readonly name: string; readonly description: string; readonly values: readonly string[] }
+  | {
+      readonly kind: "enum"
+      readonly name: string
+      readonly description: string
+      readonly values: ReadonlyArray<string>
+    }
   | { readonly kind: "scalar"; readonly name: "Boolean" | "Float" | "Int" | "JSON" | "String" }
 
 export interface Field {

@@ -20,7 +20,7 @@ const useReadBody = (): Plugin<object, YogaInput> => ({
 /** Parses, checks and executes documents, and writes answers as GraphQL over HTTP wants them. */
 export const yoga = createYoga<YogaInput>({
   schema,
-  plugins: [useReadBody(), useLimits(), useInputErrors(), useErrorContract()],
+  plugins: [useReadBody(), ...useLimits(), useInputErrors(), useErrorContract()],
   parserAndValidationCache: documentCaches(),
   // Masking is `useErrorContract`'s, which knows the error contract; the log gets what it masks.
   maskedErrors: false,

@@ -1,5 +1,5 @@
+import { type Piece, pieces } from "./Pieces.ts"
 import { type Section, sections } from "./Sections.ts"
-import { type Piece, pieces } from "./Tokens.ts"
 
 /** A part of a document that is embedded and found as one. */
 export interface Chunk {

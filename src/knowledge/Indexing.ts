@@ -7,9 +7,14 @@ import type { EmbeddingModelSelector } from "../domain/Model.ts"
 import { type EmbeddingModel, Embeddings } from "../providers/Embeddings.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
-import { EmbeddingMismatch, type IndexedChunk, type IndexedDocument, VectorStore } from "../store/VectorStore.ts"
-import { isSameSpace } from "../store/vector/EmbeddingSpace.ts"
-import { termVector } from "../store/vector/Terms.ts"
+import {
+  EmbeddingMismatch,
+  type IndexedChunk,
+  type IndexedDocument,
+  isSameSpace,
+  termVector,
+  VectorStore
+} from "../store/VectorStore.ts"
 import { type Chunk, chunk } from "./Chunker.ts"
 import { selectorOf, spaceOf } from "./Spaces.ts"
 

@@ -5,8 +5,7 @@ import type { OrganizationId } from "../domain/Ids.ts"
 import { Embeddings } from "../providers/Embeddings.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
-import { type CollectionNotFound, type EmbeddingSpace, VectorStore } from "../store/VectorStore.ts"
-import { termVector } from "../store/vector/Terms.ts"
+import { type CollectionNotFound, type EmbeddingSpace, termVector, VectorStore } from "../store/VectorStore.ts"
 import { fusionOf, selectorOf } from "./Spaces.ts"
 
 /** Finds what a collection says about a query: hybrid search, dense and BM25. */
@@ -38,19 +37,22 @@ export class Retrieval extends Context.Service<
         return { embedding: embedding!, fusion: fusionOf(space) }
       })
 
+      /** The best chunks, or the best documents by their best chunk. */
+      const retrieve = Effect.fnUntraced(function* (
+        organization: OrganizationId,
+        unit: "document" | "chunk",
+        { collection, query, topK, minScore }: Parameters<Retrieval["Service"]["search"]>[1]
+      ) {
+        const terms = termVector(analyze(query))
+        const embed = (space: EmbeddingSpace) => embedIn(space, query)
+        return yield* store.search(organization, { collection, terms, embed, unit, topK, minScore })
+      })
+
       const search = Effect.fn("Retrieval.search")(function* (
         organization: OrganizationId,
         request: Parameters<Retrieval["Service"]["search"]>[1]
       ) {
-        const { collection, query, topK, minScore } = request
-        const hits = yield* store.search(organization, {
-          collection,
-          terms: termVector(analyze(query)),
-          embed: (space) => embedIn(space, query),
-          unit: "document",
-          topK,
-          minScore
-        })
+        const hits = yield* retrieve(organization, "document", request)
         return hits.map(({ documentId, content, score, metadata, title }) => ({
           id: documentId,
           content,

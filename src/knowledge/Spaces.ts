@@ -1,7 +1,6 @@
 import type { EmbeddingModelSelector } from "../domain/Model.ts"
 import type { EmbeddingModel } from "../providers/Embeddings.ts"
-import type { EmbeddingSpace } from "../store/VectorStore.ts"
-import type { Fusion } from "../store/vector/Ranking.ts"
+import type { EmbeddingSpace, Fusion } from "../store/VectorStore.ts"
 
 export const spaceOf = (model: EmbeddingModel): EmbeddingSpace => ({
   provider: model.provider,

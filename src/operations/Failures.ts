@@ -142,15 +142,20 @@ const internalError = () => new ApiError({ code: "internal", message: "Something
 
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
+/** The places that one error names at most; a body of megabytes can hold millions that do not fit. */
+export const MAX_DETAILS = 100
+
 /** A request that does not fit its schema: one detail per place, the path in dots (`options.max_tokens`). */
 export const validationError = ({ issue }: Schema.SchemaError): ApiError =>
   new ApiError({
     code: "validation_failed",
     message: "The request does not fit the schema.",
-    details: formatIssue(issue).issues.map(({ message, path = [] }) => ({
-      path: path.map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
-      message
-    }))
+    details: formatIssue(issue)
+      .issues.slice(0, MAX_DETAILS)
+      .map(({ message, path = [] }) => ({
+        path: path.map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
+        message
+      }))
   })
 
 /** Failures whose cause only the log may know. */

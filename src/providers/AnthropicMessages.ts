@@ -1,4 +1,3 @@
-import Anthropic from "@anthropic-ai/sdk"
 import type { MessageCreateParamsNonStreaming } from "@anthropic-ai/sdk/resources/messages"
 import { Effect, Option, Redacted, Schema } from "effect"
 import type { FinishReason } from "../domain/Generate.ts"
@@ -16,8 +15,9 @@ import { unreadable } from "./VendorFailure.ts"
 const SDK_TIMEOUT_MS = 3_600_000
 
 /** A client that takes nothing from the environment: no profile, no log, no traces, no retries of its own. */
-const anthropicClient = ({ apiKey, baseUrl }: Endpoint): Anthropic =>
-  new Anthropic({
+const anthropicClient = Effect.fnUntraced(function* ({ apiKey, baseUrl }: Endpoint) {
+  const { Anthropic } = yield* Effect.promise(() => import("@anthropic-ai/sdk"))
+  return new Anthropic({
     apiKey: Redacted.value(apiKey),
     webhookKey: null,
     baseURL: baseUrl,
@@ -27,6 +27,7 @@ const anthropicClient = ({ apiKey, baseUrl }: Endpoint): Anthropic =>
     openTelemetry: false,
     timeout: SDK_TIMEOUT_MS
   })
+})
 
 const decodeMessage = Schema.decodeUnknownOption(
   Schema.Struct({
@@ -75,9 +76,9 @@ const toParams = (model: string, { maxTokens, prompt, system }: GenerateCall): M
 const warningsFor = ({ temperature }: GenerateCall, model: string): ReadonlyArray<string> =>
   temperature === undefined ? [] : [`${model} has no temperature: options.temperature was left out.`]
 
-export const anthropicMessages = (endpoint: Endpoint): Generate => {
-  const client = anthropicClient(endpoint)
-  return Effect.fnUntraced(function* (model, call) {
+export const anthropicMessages = Effect.fnUntraced(function* (endpoint: Endpoint) {
+  const client = yield* anthropicClient(endpoint)
+  const generate: Generate = Effect.fnUntraced(function* (model, call) {
     const answer = yield* sdkCall({ endpoint, model, subject: "prompt" }, (signal) =>
       client.messages.create(toParams(model, call), { signal })
     )
@@ -94,4 +95,5 @@ export const anthropicMessages = (endpoint: Endpoint): Generate => {
       warnings: warningsFor(call, model)
     }
   })
-}
+  return generate
+})

@@ -76,7 +76,9 @@ const embedBatch = Effect.fnUntraced(function* (
 const make = Effect.gen(function* () {
   const { embedding } = yield* Deployments
   const embedBy = new Map(
-    Array.from(embedding.byProvider, ([provider, { endpoint, row }]) => [provider, row.connect(endpoint)])
+    yield* Effect.forEach(embedding.byProvider, ([provider, { endpoint, row }]) =>
+      Effect.map(row.connect(endpoint), (connected) => [provider, connected] as const)
+    )
   )
   const resolve = Effect.fn("Embeddings.resolve")(function* (selector: EmbeddingModelSelector | undefined) {
     const { provider, row } = yield* findDeployment(embedding, selector?.provider)

@@ -38,7 +38,9 @@ const ATTEMPT_TIMEOUT = "5 minutes"
 const make = Effect.gen(function* () {
   const { generation } = yield* Deployments
   const generateBy = new Map(
-    Array.from(generation.byProvider, ([provider, { endpoint, row }]) => [provider, row.connect(endpoint)])
+    yield* Effect.forEach(generation.byProvider, ([provider, { endpoint, row }]) =>
+      Effect.map(row.connect(endpoint), (connected) => [provider, connected] as const)
+    )
   )
   const resolve = Effect.fn("LanguageModels.resolve")(function* (selector: ModelSelector | undefined) {
     const { provider, row } = yield* findDeployment(generation, selector?.provider)

@@ -1,6 +1,6 @@
 import http from "node:http"
 import https from "node:https"
-import { pipeline } from "node:stream"
+import { pipeline, type Readable } from "node:stream"
 import { createBrotliDecompress, createGunzip } from "node:zlib"
 
 /**
@@ -23,7 +23,7 @@ class ResponseUnreadable extends Error {
 }
 
 /** The body as it was before compression. */
-const decompressed = (incoming: http.IncomingMessage): NodeJS.ReadableStream => {
+const decompressed = (incoming: http.IncomingMessage): Readable => {
   const ignoreError = () => undefined // The reader of the last stream of the pipeline sees it.
   switch (incoming.headers["content-encoding"]) {
     case "gzip":
@@ -35,18 +35,42 @@ const decompressed = (incoming: http.IncomingMessage): NodeJS.ReadableStream => 
   }
 }
 
-const readBody = async (incoming: http.IncomingMessage): Promise<Buffer<ArrayBuffer>> => {
+const readBody = (incoming: http.IncomingMessage, maxBytes: number): Promise<Buffer<ArrayBuffer>> => {
+  const { promise, reject, resolve } = Promise.withResolvers<Buffer<ArrayBuffer>>()
   const chunks: Array<Buffer> = []
   let size = 0
-  for await (const chunk of decompressed(incoming)) {
-    const bytes = Buffer.from(chunk)
-    size += bytes.length
-    if (size > MAX_RESPONSE_BYTES) throw new ResponseUnreadable("The vendor's answer is too large")
-    chunks.push(bytes)
+  const body = decompressed(incoming)
+  body
+    .on("data", (chunk: Buffer) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > maxBytes) body.destroy(new ResponseUnreadable("The vendor's answer is too large"))
+    })
+    .once("end", () => resolve(Buffer.concat(chunks, size)))
+    .on("error", reject)
+  incoming.once("close", () => {
+    // A connection that ends inside a body may end its stream without an error.
+    if (!incoming.complete) reject(incoming.errored ?? new ResponseUnreadable("The vendor's answer was cut"))
+  })
+  return promise
+}
+
+/** A response whose whole body is here: its readers cost nothing, where the built-in ones go through a stream. */
+class BufferedResponse extends Response {
+  readonly #bytes: Buffer<ArrayBuffer>
+  constructor(bytes: Buffer<ArrayBuffer>, init: ResponseInit) {
+    super(null, init)
+    this.#bytes = bytes
   }
-  // A connection that ends inside a body ends its stream, too.
-  if (!incoming.complete) throw new ResponseUnreadable("The vendor's answer was cut")
-  return Buffer.concat(chunks, size)
+  override async text(): Promise<string> {
+    return this.#bytes.toString("utf8")
+  }
+  override async json(): Promise<unknown> {
+    return JSON.parse(this.#bytes.toString("utf8"))
+  }
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    return new Uint8Array(this.#bytes).buffer
+  }
 }
 
 const toHeaders = (incoming: http.IncomingMessage): Headers => {
@@ -57,16 +81,14 @@ const toHeaders = (incoming: http.IncomingMessage): Headers => {
   return headers
 }
 
-const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)
-
-const toResponse = async (incoming: http.IncomingMessage): Promise<Response> => {
-  const body = await readBody(incoming)
-  const status = incoming.statusCode!
-  return new Response(hasNoBody(status) ? null : body, {
-    status,
+const toResponse = async (incoming: http.IncomingMessage, maxBytes: number): Promise<Response> =>
+  new BufferedResponse(await readBody(incoming, maxBytes), {
+    status: incoming.statusCode!,
     headers: toHeaders(incoming)
   })
-}
+
+const toRecord = (headers: RequestInit["headers"]): Record<string, string> =>
+  Object.fromEntries(headers instanceof Headers ? headers : new Headers(headers))
 
 const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
   const { promise, reject, resolve } = Promise.withResolvers<http.IncomingMessage>()
@@ -75,24 +97,31 @@ const send = (url: URL, init: RequestInit): Promise<http.IncomingMessage> => {
   const request = client.request(url, {
     agent,
     method: init.method ?? "GET",
-    headers: { ...Object.fromEntries(new Headers(init.headers)), "accept-encoding": "gzip, br" },
+    headers: { ...toRecord(init.headers), "accept-encoding": "gzip, br" },
     ...(init.signal ? { signal: init.signal } : {})
   })
   request.once("socket", (socket) => {
     if (!socket.connecting) return
     const timer = setTimeout(() => request.destroy(new Error("The connection timed out")), CONNECT_TIMEOUT_MS)
     const stop = () => clearTimeout(timer)
-    socket.once("connect", stop).once("close", stop)
+    socket.once(url.protocol === "https:" ? "secureConnect" : "connect", stop).once("close", stop)
   })
-  request.once("response", resolve).once("error", reject)
+  request.once("response", resolve).on("error", reject)
   request.end(init.body ?? undefined)
   return promise
 }
 
-/** Sends requests whose body is text, as the SDKs' JSON calls are, and answers when the whole body has arrived. */
-export const leanFetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-  if (input instanceof Request || (init.body && typeof init.body !== "string")) {
-    throw new TypeError("Only text can be sent")
+/**
+ * A `fetch` that sends requests whose body is text, as the SDKs' JSON calls are, and answers when the whole body has
+ * arrived, which must not be longer than `maxBytes` once decompressed.
+ */
+export const makeLeanFetch =
+  (maxBytes: number) =>
+  async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    if (input instanceof Request || (init.body && typeof init.body !== "string")) {
+      throw new TypeError("Only text can be sent")
+    }
+    return toResponse(await send(new URL(input), init), maxBytes)
   }
-  return toResponse(await send(new URL(input), init))
-}
+
+export const leanFetch = makeLeanFetch(MAX_RESPONSE_BYTES)

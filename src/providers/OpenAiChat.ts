@@ -1,5 +1,4 @@
 import { Effect, Option, Redacted, Schema } from "effect"
-import OpenAI from "openai"
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions"
 import type { FinishReason } from "../domain/Generate.ts"
 import type { Usage } from "../domain/Model.ts"
@@ -16,8 +15,9 @@ import { unreadable } from "./VendorFailure.ts"
 const SDK_TIMEOUT_MS = 3_600_000
 
 /** A client that takes nothing from the environment: no organization, no log, no retries of its own. */
-export const openAiClient = ({ apiKey, baseUrl }: Endpoint): OpenAI =>
-  new OpenAI({
+export const openAiClient = Effect.fnUntraced(function* ({ apiKey, baseUrl }: Endpoint) {
+  const { OpenAI } = yield* Effect.promise(() => import("openai"))
+  return new OpenAI({
     apiKey: Redacted.value(apiKey),
     adminAPIKey: null,
     organization: null,
@@ -29,6 +29,7 @@ export const openAiClient = ({ apiKey, baseUrl }: Endpoint): OpenAI =>
     maxRetries: 0,
     timeout: SDK_TIMEOUT_MS
   })
+})
 
 const Completion = Schema.Struct({
   choices: Schema.NonEmptyArray(
@@ -80,25 +81,24 @@ const toParams = (
   [maxTokensParameter]: maxTokens
 })
 
-export const openAiChat =
-  (quirks: OpenAiChatQuirks) =>
-  (endpoint: Endpoint): Generate => {
-    const client = openAiClient(endpoint)
-    return Effect.fnUntraced(function* (model, call) {
+export const openAiChat = (quirks: OpenAiChatQuirks) =>
+  Effect.fnUntraced(function* (endpoint: Endpoint) {
+    const client = yield* openAiClient(endpoint)
+    const generate: Generate = Effect.fnUntraced(function* (model, call) {
       const answer = yield* sdkCall({ endpoint, model, subject: "prompt" }, (signal) =>
         client.chat.completions.create(toParams(model, call, quirks), { signal })
       )
       const completion = decodeCompletion(answer)
       if (Option.isNone(completion)) return yield* unreadable(endpoint.provider, "Not a chat completion")
       const { finish_reason: reason, message } = completion.value.choices[0]
-      const refused = message.refusal !== undefined && message.refusal !== null
       const usage = decodeUsage(completion.value.usage)
       const text = message.content || (message.refusal ?? "")
       return {
         text,
-        finishReason: refused ? "content_filter" : finishReasonOf(reason),
+        finishReason: message.refusal ? "content_filter" : finishReasonOf(reason),
         usage: Option.isSome(usage) ? vendorUsage(usage.value) : yield* countedUsage(call, text),
         warnings: []
       }
     })
-  }
+    return generate
+  })

@@ -14,9 +14,9 @@ const decodeList = Schema.decodeUnknownOption(
 const isVector = (value: unknown): value is ReadonlyArray<number> =>
   Array.isArray(value) && value.every(Number.isFinite)
 
-export const openAiEmbeddings = (endpoint: Endpoint): Embed => {
-  const client = openAiClient(endpoint)
-  return Effect.fnUntraced(function* ({ dimensions, model, texts }) {
+export const openAiEmbeddings = Effect.fnUntraced(function* (endpoint: Endpoint) {
+  const client = yield* openAiClient(endpoint)
+  const embed: Embed = Effect.fnUntraced(function* ({ dimensions, model, texts }) {
     const answer = yield* sdkCall({ endpoint, model, subject: "texts" }, (signal) =>
       client.embeddings.create(
         {
@@ -37,4 +37,5 @@ export const openAiEmbeddings = (endpoint: Endpoint): Embed => {
       ? ordered
       : yield* unreadable(endpoint.provider, "Not one embedding per text")
   })
-}
+  return embed
+})

@@ -31,8 +31,8 @@ export interface VectorLengths {
 }
 
 export interface GenerationRow {
-  /** How the vendor is spoken to. */
-  readonly connect: (endpoint: Endpoint) => Generate
+  /** How the vendor is spoken to. Runs once, at the start, for vendors that are configured; it loads the vendor's SDK. */
+  readonly connect: (endpoint: Endpoint) => Effect.Effect<Generate>
   readonly defaultModel: string
   /** All models that there are; absent where the vendor may have more than are known here. */
   readonly models?: ReadonlyArray<string>
@@ -41,7 +41,7 @@ export interface GenerationRow {
 }
 
 export interface EmbeddingRow {
-  readonly connect: (endpoint: Endpoint) => Embed
+  readonly connect: (endpoint: Endpoint) => Effect.Effect<Embed>
   readonly defaultModel: string
   readonly known: ReadonlyMap<string, VectorLengths>
   /** Whether `known` are all models that there are. */

@@ -1,6 +1,4 @@
-import { APIConnectionTimeoutError as AnthropicTimeoutError } from "@anthropic-ai/sdk"
 import { Option, Predicate, Redacted, Schema } from "effect"
-import { APIConnectionTimeoutError as OpenAiTimeoutError } from "openai"
 import {
   ModelNotFound,
   ModelRefused,
@@ -149,8 +147,13 @@ const reasonOfRefusal = (refusal: Refusal, call: FailedCall, now: number): Provi
   }
 }
 
-const isTimeout = (error: unknown): boolean =>
-  error instanceof OpenAiTimeoutError || error instanceof AnthropicTimeoutError
+const reasonOfBrokenCall = (error: unknown): ProviderError["reason"] => {
+  // By its name, which all SDKs share: an SDK is loaded only where its vendor is configured.
+  if (Predicate.isError(error) && error.constructor.name === "APIConnectionTimeoutError") return new ProviderTimeout()
+  // The whole answer came, and it is not the JSON that it says it is.
+  if (error instanceof SyntaxError) return new ProviderFailed({ status: 200 })
+  return new ProviderFailed({})
+}
 
 /** Maps what an SDK threw; `now` in ms resolves a `Retry-After` that is a date. */
 export const fromThrown = (error: unknown, call: FailedCall, now: number): ProviderError =>
@@ -158,7 +161,7 @@ export const fromThrown = (error: unknown, call: FailedCall, now: number): Provi
     provider: call.endpoint.provider,
     reason: Option.match(readRefusal(error), {
       onSome: (refusal) => reasonOfRefusal(refusal, call, now),
-      onNone: () => (isTimeout(error) ? new ProviderTimeout() : new ProviderFailed({}))
+      onNone: () => reasonOfBrokenCall(error)
     }),
     cause: logCause(error, call)
   })

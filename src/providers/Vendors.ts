@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import { anthropicMessages } from "./AnthropicMessages.ts"
 import { extractive } from "./Extractive.ts"
 import { lexical } from "./Lexical.ts"
@@ -54,14 +55,14 @@ export const vendors: ReadonlyArray<Vendor> = [
   {
     id: "local",
     generation: {
-      connect: () => extractive,
+      connect: () => Effect.succeed(extractive),
       defaultModel: "extractive",
       models: ["extractive"],
       defaultMaxTokens: 1024,
       maxOutputTokens: 4096
     },
     embedding: {
-      connect: () => lexical,
+      connect: () => Effect.succeed(lexical),
       defaultModel: "lexical-384",
       known: new Map([["lexical-384", { default: 384, min: 64, max: 4096 }]]),
       isClosed: true,

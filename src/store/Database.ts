@@ -1,10 +1,12 @@
 import { PgClient } from "@effect/sql-pg"
-import { Config, Context, Effect, Layer, Option } from "effect"
+import { Config, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 import { makeEmbedded } from "./embedded/EmbeddedDatabase.ts"
 import { migrate, readMigrations } from "./Migrations.ts"
 import { makePostgres } from "./PostgresDatabase.ts"
-import { orUnavailable, type StoreUnavailable } from "./StoreUnavailable.ts"
+import { orUnavailableWithin, type StoreUnavailable } from "./StoreUnavailable.ts"
+
+const CHECK_TIMEOUT = Duration.seconds(3)
 
 export type DatabaseDriver = "embedded" | "postgres"
 
@@ -21,7 +23,7 @@ export class Database extends Context.Service<
   Database,
   {
     readonly driver: DatabaseDriver
-    /** Asks the database for a sign of life. */
+    /** Asks the database for a sign of life, for three seconds at most. */
     readonly check: Effect.Effect<void, StoreUnavailable>
   }
 >()("sluice/store/Database") {
@@ -40,7 +42,7 @@ export const layerFrom = <E, R>(driver: DatabaseDriver, make: Effect.Effect<PgCl
     Database,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* Effect.orDie(readMigrations()).pipe(Effect.flatMap(migrate))
-      return Database.of({ driver, check: sql`SELECT 1`.pipe(Effect.asVoid, orUnavailable) })
+      yield* migrate(yield* readMigrations())
+      return Database.of({ driver, check: sql`SELECT 1`.pipe(Effect.asVoid, orUnavailableWithin(CHECK_TIMEOUT)) })
     })
   ).pipe(Layer.provideMerge(PgClient.layerFrom(make)))

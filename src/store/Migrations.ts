@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { DatabaseNotStarted } from "./DatabaseNotStarted.ts"
+import { DatabaseNotStarted, reasonOf } from "./DatabaseNotStarted.ts"
 
 export interface Migration {
   readonly number: number
@@ -50,6 +50,12 @@ const label = ({ name, number }: { readonly name: string; readonly number: numbe
 
 /** Fails when this code is not the one that the database was migrated by. */
 const verify = (migrations: ReadonlyArray<Migration>, applied: ReadonlyArray<Applied>) => {
+  const twice = migrations.find((migration, index) => migration.number === migrations[index - 1]?.number)
+  if (twice !== undefined) {
+    return new DatabaseNotStarted({
+      message: `Two migrations have the number of ${label(twice)}: renumber one of them.`
+    })
+  }
   for (const row of applied) {
     const known = migrations.find((migration) => migration.number === row.number)
     if (known === undefined) {
@@ -66,13 +72,11 @@ const verify = (migrations: ReadonlyArray<Migration>, applied: ReadonlyArray<App
   return undefined
 }
 
-const failure = (migration: Migration, cause: SqlError) => {
-  const inner = cause.reason.cause
-  return new DatabaseNotStarted({
-    message: `Migration ${label(migration)} failed and was rolled back: ${inner instanceof Error ? inner.message : cause.message}.`,
+const failure = (migration: Migration, cause: SqlError) =>
+  new DatabaseNotStarted({
+    message: `Migration ${label(migration)} failed and was rolled back: ${reasonOf(cause.reason.cause)}.`,
     cause
   })
-}
 
 /**
  * Brings the database up to this version: each migration in a transaction of its own, one process at a time, each

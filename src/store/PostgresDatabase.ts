@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Config, Duration, Effect, type Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { DatabaseNotStarted } from "./DatabaseNotStarted.ts"
+import { DatabaseNotStarted, reasonOf } from "./DatabaseNotStarted.ts"
 import { pgTypes } from "./PgTypes.ts"
 import { onWallClock } from "./WallClock.ts"
 
@@ -13,11 +13,11 @@ const SESSION = {
   timezone: "UTC"
 }
 
-const unreachable = (cause: SqlError) => {
-  const inner = cause.reason.cause
-  const reason = inner instanceof Error && inner.message !== "" ? inner.message : cause.message
-  return new DatabaseNotStarted({ message: `The database at DATABASE_URL cannot be reached: ${reason}.`, cause })
-}
+const unreachable = (cause: SqlError) =>
+  new DatabaseNotStarted({
+    message: `The database at DATABASE_URL cannot be reached: ${reasonOf(cause.reason.cause)}.`,
+    cause
+  })
 
 /** A SQL client of a Postgres with pgvector, which answered once. */
 export const connectPostgres = Effect.fnUntraced(

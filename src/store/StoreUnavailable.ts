@@ -10,8 +10,8 @@ export class StoreUnavailable extends Schema.TaggedError<StoreUnavailable>()("St
 /** How long a store's operation may take, waiting for a connection included. */
 const OPERATION_TIMEOUT = Duration.seconds(30)
 
-const expire = (after: Duration.Duration) =>
-  Effect.sleep(after).pipe(
+const expireAfter = (duration: Duration.Duration) =>
+  Effect.sleep(duration).pipe(
     Effect.andThen(new StoreUnavailable({ cause: new Error("The database did not answer in time") })),
     onWallClock
   )
@@ -37,15 +37,12 @@ const findUnavailable = (cause: Cause.Cause<unknown>): SqlError | undefined => {
   return undefined
 }
 
-/**
- * Turns a database that is away, overloaded or slower than `limit` into `StoreUnavailable`. Any other `SqlError` is a
- * mistake in our own SQL or data: a defect.
- */
-export const orUnavailableAfter =
-  (limit: Duration.Duration) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
+/** `orUnavailable` for an operation that may take this long. */
+export const orUnavailableWithin = (timeout: Duration.Duration) => {
+  const expire = expireAfter(timeout)
+  return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Exclude<E, SqlError> | StoreUnavailable, R> =>
     self.pipe(
-      Effect.raceFirst(expire(limit)),
+      Effect.raceFirst(expire),
       Effect.catchCause((cause): Effect.Effect<never, Exclude<E, SqlError> | StoreUnavailable> => {
         const unavailable = findUnavailable(cause)
         if (unavailable !== undefined) return Effect.fail(new StoreUnavailable({ cause: unavailable }))
@@ -55,6 +52,10 @@ export const orUnavailableAfter =
           : Effect.die(Cause.squash(cause))
       })
     )
+}
 
-/** The same with the time that most operations have. Every public operation of a store ends with one of the two. */
-export const orUnavailable = orUnavailableAfter(OPERATION_TIMEOUT)
+/**
+ * Turns a database that is away, overloaded or too slow into `StoreUnavailable`. Any other `SqlError` is a mistake in
+ * our own SQL or data: a defect. Every public operation of a store ends with it.
+ */
+export const orUnavailable = orUnavailableWithin(OPERATION_TIMEOUT)

@@ -8,7 +8,9 @@ import type { Fusion } from "./vector/Ranking.ts"
 import { makeSql } from "./vector/SqlVectors.ts"
 import type { TermVector } from "./vector/Terms.ts"
 
-export { CollectionNotFound, EmbeddingMismatch, EmbeddingSpace } from "./vector/EmbeddingSpace.ts"
+export { CollectionNotFound, EmbeddingMismatch, EmbeddingSpace, isSameSpace } from "./vector/EmbeddingSpace.ts"
+export type { Fusion } from "./vector/Ranking.ts"
+export { termVector } from "./vector/Terms.ts"
 
 /** A document ready to be stored. Its texts hold neither NUL nor lone surrogates. */
 export interface IndexedDocument {

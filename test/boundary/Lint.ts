@@ -19,8 +19,14 @@ interface Report {
   }>
 }
 
-/** Lints sources, given by path, under the configuration of this repository and returns what it refuses. */
-export const lint = async (sources: Readonly<Record<string, string>>): Promise<ReadonlyArray<Refusal>> => {
+/**
+ * Lints sources, given by path, under the configuration of this repository and returns what it refuses: by all rules, or
+ * by some `only`, which is faster.
+ */
+export const lint = async (
+  sources: Readonly<Record<string, string>>,
+  only: ReadonlyArray<string> = []
+): Promise<ReadonlyArray<Refusal>> => {
   const directory = await mkdtemp(join(tmpdir(), "sluice-boundary-"))
   try {
     for (const name of ["biome.json", "boundaries", "package.json"]) {
@@ -30,7 +36,7 @@ export const lint = async (sources: Readonly<Record<string, string>>): Promise<R
       await mkdir(dirname(join(directory, path)), { recursive: true })
       await writeFile(join(directory, path), source)
     }
-    const report = await biome(directory)
+    const report = await biome(directory, only)
     return report.diagnostics.map(({ category, location }) => ({
       path: location.path,
       line: location.start.line,
@@ -41,10 +47,17 @@ export const lint = async (sources: Readonly<Record<string, string>>): Promise<R
   }
 }
 
-const biome = (directory: string) =>
+const biome = (directory: string, only: ReadonlyArray<string>) =>
   new Promise<Report>((resolve, reject) => {
     const binary = join(root, "node_modules/@biomejs/biome/bin/biome")
-    const parameters = ["lint", "--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none", "src"]
+    const parameters = [
+      "lint",
+      "--vcs-enabled=false",
+      "--reporter=json",
+      "--max-diagnostics=none",
+      ...only.map((rule) => `--only=${rule}`),
+      "src"
+    ]
     execFile(
       process.execPath,
       [binary, ...parameters],

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber } from "effect"
-import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { Database, DatabaseClock } from "../../src/store/Database.ts"
 import { orUnavailable } from "../../src/store/StoreUnavailable.ts"
 import { describeDrivers, layerVirtualTime } from "../support/Database.ts"
@@ -113,7 +113,9 @@ describeDrivers("The database", (driver) => {
           (turns) =>
             Effect.gen(function* () {
               const fiber = yield* Effect.forkChild(transaction)
-              yield* Effect.forEach(times(turns), () => Effect.promise(() => new Promise(setImmediate)), { discard: true })
+              yield* Effect.forEach(times(turns), () => Effect.promise(() => new Promise(setImmediate)), {
+                discard: true
+              })
               yield* Fiber.interrupt(fiber)
             }),
           { concurrency: 8 }
@@ -167,7 +169,9 @@ describeDrivers("The database", (driver) => {
     it.effect("takes a mistake in SQL as a defect, inside a transaction too", () =>
       Effect.gen(function* () {
         const { sql, table } = yield* newTable("defects")
-        const exit = yield* sql.withTransaction(sql`INSERT INTO ${table} VALUES (NULL)`).pipe(orUnavailable, Effect.exit)
+        const exit = yield* sql
+          .withTransaction(sql`INSERT INTO ${table} VALUES (NULL)`)
+          .pipe(orUnavailable, Effect.exit)
         assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
       })
     )

@@ -48,7 +48,10 @@ describeDrivers("Migrations", (driver) => {
         yield* migrate([...own, migration(9002, "newer", "SELECT 1;")])
         const error = yield* Effect.flip(migrate(own))
         assert.strictEqual(error._tag, "DatabaseNotStarted")
-        assert.match(error.message, /^The database is newer than this version of Sluice: it has migration 9002_newer\. [^\n]+$/)
+        assert.match(
+          error.message,
+          /^The database is newer than this version of Sluice: it has migration 9002_newer\. [^\n]+$/
+        )
       })
     )
 
@@ -60,6 +63,14 @@ describeDrivers("Migrations", (driver) => {
         )
         const error = yield* Effect.flip(migrate(changed))
         assert.match(error.message, /^Migration 0001_extensions is not the one [^\n]+$/)
+      })
+    )
+
+    it.effect("stop the start when two have the same number", () =>
+      Effect.gen(function* () {
+        const { own } = yield* prepare
+        const error = yield* Effect.flip(migrate([...own, GOOD, migration(GOOD.number, "other", "SELECT 1;")]))
+        assert.match(error.message, /^Two migrations have the number of 9001_other: [^\n]+$/)
       })
     )
 

@@ -104,7 +104,8 @@ describe("Postgres", () => {
         Effect.andThen(sql`SET LOCAL statement_timeout = '50ms'`, sql`SELECT pg_sleep(20)`)
       )
       assert.instanceOf(yield* Effect.flip(orUnavailable(slow)), StoreUnavailable)
-      const [row] = yield* sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock`
+      const [row] =
+        yield* sql`SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock`
       assert.deepStrictEqual(row, { statement: "30s", lock: "10s" })
     })
   )

@@ -39,7 +39,7 @@ export interface ServerOptions {
   readonly dataDir?: string
   /** The module to run; by default the gateway's own command line. */
   readonly entry?: string
-  /** How long the start may take. By default 20,000. */
+  /** How long the start may take. By default 60,000. */
   readonly readyWithinMs?: number
 }
 
@@ -86,7 +86,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<ServerPr
   atEndOfTest(dispose)
 
   try {
-    await ready(url, exited, options.readyWithinMs ?? 20_000)
+    await ready(url, exited, options.readyWithinMs ?? 60_000)
   } catch (error) {
     await dispose()
     throw new Error(`The server did not start: ${String(error)}\n${output.stdout}\n${output.stderr}`, { cause: error })

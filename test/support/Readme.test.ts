@@ -80,6 +80,15 @@ describe("runExamples", () => {
     assert.match((await problems(curl("/v1/"), shown)).join(), /^line 1: exit code 0/)
   })
 
+  it("reports GraphQL errors, which come with status 200", async () => {
+    const failing = block("bash", `echo '{"errors":[{"message":"no"}],"data":null}'`)
+    assert.match((await problems(failing)).join(), /^line 1: GraphQL errors: .*no/)
+    assert.deepStrictEqual(
+      await problems(failing, block("json", '{ "errors": [{ "message": "no" }], "data": null }')),
+      []
+    )
+  })
+
   it("leaves out a block that is marked so", async () => {
     assert.deepStrictEqual(await problems("<!-- not run: it fails -->", block("bash", "exit 1")), [])
   })

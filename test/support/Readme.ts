@@ -69,8 +69,8 @@ export type Outcome = ReadonlyArray<string>
 
 /**
  * Runs the examples in their order, each in a bash of its own in `directory`, and returns one line for each thing that
- * is wrong: an exit code that is not 0, an HTTP status of 400 and more (unless the answer given is an error), an answer of
- * another shape. Each may take 60 s.
+ * is wrong: an exit code that is not 0, an HTTP status of 400 and more (unless the answer given is an error), GraphQL
+ * errors, an answer other than the one given. Each may take 60 s.
  */
 export const runExamples = async (
   examples: ReadonlyArray<Example>,
@@ -97,7 +97,7 @@ const run = async (example: Example, directory: string, env: Readonly<Record<str
   const { code, stdout, stderr } = await bash(example.script, directory, env)
   const isError = example.answer !== undefined && /"success":\s*false/.test(example.answer)
   if (code !== (isError ? httpError : 0)) return [`exit code ${code}: ${stderr.trim()} ${stdout.trim()}`]
-  if (example.answer === undefined) return []
+  if (example.answer === undefined) return /^\s*\{\s*"errors":/.test(stdout) ? [`GraphQL errors: ${stdout.trim()}`] : []
   try {
     return differences(JSON.parse(stdout), JSON.parse(example.answer))
   } catch (error) {

@@ -8,7 +8,7 @@ describe("an answer that a document shows", () => {
     ["UUIDs", "0b7c2c4e-9d36-4b57-9d3e-7f1f7a3b1c22", "11111111-2222-3333-4444-555555555555"],
     ["identifiers with a prefix", "req_01jd3h9x2k4m5n6p7q8r", "req_01aaaaaaaaaaaaaaaaaa"],
     ["durations", { execution_time_ms: 12 }, { execution_time_ms: 834 }],
-    ["fractions of two digits", { score: 0.71234 }, { score: 0.71 }],
+    ["the digits that are shown", { score: 0.71234, credits: 0.0154 }, { score: 0.71, credits: 0.015 }],
     ["texts with a gap", "Sluice answers, at length.", "Sluice ... length."],
     ["lists that go on", [0.1, 0.2, 0.3], [0.1, "..."]]
   ]
@@ -25,7 +25,8 @@ describe("an answer that a document shows", () => {
     ["a list's length", [1, 2], [1], "$: 2 items, not 1"],
     ["a list that is too short to go on", [], [1, "..."], "$: 0 items, not 1"],
     ["an item", [{ id: "a" }], [{ id: "b" }], '$[0].id: "a", not "b"'],
-    ["a fraction", 0.73, 0.71, "$: 0.73, not 0.71"],
+    ["a digit that is shown", 0.0164, 0.015, "$: 0.0164, not 0.015"],
+    ["a fraction for a whole number", 1.001, 1, "$: 1.001, not 1"],
     ["a list for an object", [], {}, "$: [], not {}"],
     ["nothing for an object", null, {}, "$: null, not {}"],
     ["a word for an identifier", "none", "req_01aaaaaaaaaaaaaaaaaa", '$: "none", not "req_01aaaaaaaaaaaaaaaaaa"'],

@@ -2,7 +2,7 @@
  * Compares an answer with the one that a document shows and returns one line for each difference, by path.
  *
  * Objects have the same keys; text, numbers and flags are equal. What no document can promise is compared by its kind
- * alone: identifiers and times, numbers under a key that ends with `_ms`, and fractions, which agree to two digits.
+ * alone: identifiers and times, and numbers under a key that ends with `_ms`. Numbers agree in the digits that are shown.
  * `...` in a text stands for any text; a list that ends with `"..."` goes on in any way.
  */
 export const differences = (actual: unknown, shown: unknown, path = "$"): ReadonlyArray<string> => {
@@ -37,12 +37,15 @@ const isSame = (actual: unknown, shown: unknown, path: string) => {
   if (typeof actual !== typeof shown) return false
   if (typeof shown === "number") {
     if (path.endsWith("_ms")) return true
-    return Math.abs(Number(actual) - shown) < (Number.isInteger(shown) ? 1e-9 : 0.005)
+    return Number(actual).toFixed(decimals(shown)) === shown.toFixed(decimals(shown))
   }
   if (typeof shown !== "string") return actual === shown
   const volatile = [instant, identifier].some((kind) => kind.test(shown) && kind.test(String(actual)))
   return volatile || pattern(shown).test(String(actual))
 }
+
+/** A whole number is exact: no answer may differ from it in what would be its decimals. */
+const decimals = (shown: number) => (Number.isInteger(shown) ? 9 : (String(shown).split(".")[1]?.length ?? 0))
 
 const instant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/
 // A UUID, or a prefix and then at least sixteen letters and digits with a digit among them.

@@ -5,7 +5,7 @@ import type { KeyId, OperationId, OrganizationId } from "../../domain/Ids.ts"
 import type { RateLimits } from "../../domain/RateLimit.ts"
 import { admissionRows, type Batch, settlementRows, type Terms } from "../AccountBatch.ts"
 import { DatabaseClock } from "../Database.ts"
-import { orUnavailable, orUnavailableAfter } from "../StoreUnavailable.ts"
+import { orUnavailable, orUnavailableWithin } from "../StoreUnavailable.ts"
 import { type BatchRow, type KeyUsageRow, toBatchAnswer, toRateLimitState } from "./SqlBatch.ts"
 
 /** A batch takes milliseconds. One that does not end is given up, and known to be harmless to send again. */
@@ -43,7 +43,7 @@ export const makeSqlAccountStore = Effect.gen(function* () {
         ) AS answer`
     if (rows.length === 0) return yield* Effect.die(new Error(`There is no organization ${organization}`))
     return toBatchAnswer(batch, rows)
-  }, orUnavailableAfter(COMMIT_TIMEOUT))
+  }, orUnavailableWithin(COMMIT_TIMEOUT))
 
   const response = Effect.fn("AccountStore.response")(function* (
     organization: OrganizationId,

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
-import { DatabaseNotStarted } from "../DatabaseNotStarted.ts"
+import { DatabaseNotStarted, reasonOf } from "../DatabaseNotStarted.ts"
 
 const SQLITE_BUSY = 5
 
@@ -34,7 +34,7 @@ export const lockDirectory = (directory: string) =>
         new DatabaseNotStarted({
           message: isBusy(cause)
             ? `The data directory ${directory} is in use by another process: stop that one, or set SLUICE_DATA_DIR to a directory of its own.`
-            : `The data directory ${directory} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}.`,
+            : `The data directory ${directory} cannot be used: ${reasonOf(cause)}.`,
           cause
         })
     }),

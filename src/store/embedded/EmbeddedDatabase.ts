@@ -1,7 +1,8 @@
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { DatabaseNotStarted } from "../DatabaseNotStarted.ts"
+import { DatabaseNotStarted, reasonOf } from "../DatabaseNotStarted.ts"
 import { dataDirectory } from "../DataDirectory.ts"
 import { pgTypes } from "../PgTypes.ts"
 import { onWallClock } from "../WallClock.ts"
@@ -41,7 +42,7 @@ export const startEmbedded = Effect.fnUntraced(function* (options: EmbeddedOptio
     try: () => multiplexer.ready,
     catch: (cause) =>
       new DatabaseNotStarted({
-        message: `The embedded database${options.directory === undefined ? "" : ` in ${options.directory}`} did not start: ${cause instanceof Error ? cause.message : String(cause)}.`,
+        message: `The embedded database${options.directory === undefined ? "" : ` in ${options.directory}`} did not start: ${reasonOf(cause)}.`,
         cause
       })
   })
@@ -58,10 +59,25 @@ export const makeEmbeddedClient = (multiplexer: Multiplexer) =>
     maxConnections: MAX_CONNECTIONS
   }).pipe(onWallClock, Effect.orDie)
 
+/** Stands in a database that was created to its end; nobody could write to one that was not. */
+const COMPLETE = "complete"
+
+const markComplete = (database: string) => writeFileSync(join(database, COMPLETE), "")
+
+/** Moves what a first start left behind that was killed while it created the database. */
+const setAsideIncomplete = (database: string) => {
+  if (!existsSync(database) || existsSync(join(database, COMPLETE))) return
+  rmSync(`${database}.incomplete`, { recursive: true, force: true })
+  renameSync(database, `${database}.incomplete`)
+}
+
 /** PGlite with pgvector in `<data directory>/database`, for one process at a time. */
 export const makeEmbedded = Effect.gen(function* () {
   const directory = resolve(yield* dataDirectory)
   yield* lockDirectory(directory)
-  const multiplexer = yield* startEmbedded({ directory: join(directory, "database") })
+  const database = join(directory, "database")
+  yield* Effect.sync(() => setAsideIncomplete(database))
+  const multiplexer = yield* startEmbedded({ directory: database })
+  yield* Effect.sync(() => markComplete(database))
   return yield* makeEmbeddedClient(multiplexer)
 })

@@ -29,6 +29,16 @@ const numberChunks = (documents: ReadonlyArray<IndexedDocument>, collection: Loc
     .flatMap(({ chunks }, index) => chunks.map((chunk) => ({ ...chunk, document: collection.next_document + index })))
     .map((chunk, index) => ({ ...chunk, number: collection.next_chunk + index }))
 
+/** The number of each document's first chunk. */
+const firstChunks = (documents: ReadonlyArray<IndexedDocument>, collection: LockedCollection): Array<number> => {
+  let next = collection.next_chunk
+  return documents.map(({ chunks }) => {
+    const first = next
+    next += chunks.length
+    return first
+  })
+}
+
 export const makeSqlWriter = (sql: SqlClient.SqlClient): Pick<VectorStore["Service"], "inspect" | "replace"> => {
   /** Finds or creates the collection and locks its row: writers of one collection wait for each other here, only here. */
   const lockCollection = Effect.fnUntraced(function* (
@@ -36,12 +46,17 @@ export const makeSqlWriter = (sql: SqlClient.SqlClient): Pick<VectorStore["Servi
     name: string,
     space: EmbeddingSpace
   ) {
-    const [row] = yield* sql<LockedCollection>`
+    const [held] = yield* sql<LockedCollection>`
+      SELECT id, provider, model, dimensions, next_document, next_chunk FROM collections
+       WHERE organization_id = ${organization} AND name = ${name} FOR UPDATE`
+    if (held !== undefined) return held
+    // Another writer may create it first; then this one waits for that one and takes its row.
+    const [created] = yield* sql<LockedCollection>`
       INSERT INTO collections (organization_id, name, provider, model, dimensions)
       VALUES (${organization}, ${name}, ${space.provider}, ${space.model}, ${space.dimensions})
       ON CONFLICT (organization_id, name) DO UPDATE SET name = excluded.name
       RETURNING id, provider, model, dimensions, next_document, next_chunk`
-    return row!
+    return created!
   })
 
   const insertDocuments = (
@@ -49,15 +64,19 @@ export const makeSqlWriter = (sql: SqlClient.SqlClient): Pick<VectorStore["Servi
     collection: LockedCollection,
     documents: ReadonlyArray<IndexedDocument>
   ) => sql`
-    INSERT INTO documents (organization_id, collection_id, number, id, title, metadata, content_hash)
-    SELECT ${organization}, ${collection.id}::int, number, id, title, metadata::json, content_hash
+    INSERT INTO documents (
+      organization_id, collection_id, number, id, title, metadata, content_hash, first_chunk, chunk_count
+    )
+    SELECT ${organization}, ${collection.id}::int, number, id, title, metadata::json, content_hash, first_chunk, chunk_count
       FROM unnest(
         ${documents.map((_, index) => collection.next_document + index)}::int[],
         ${documents.map(({ id }) => id)}::text[],
         ${documents.map(({ title }) => title)}::text[],
         ${documents.map(({ metadata }) => JSON.stringify(metadata))}::text[],
-        ${documents.map(({ contentHash }) => contentHash)}::text[]
-      ) AS document (number, id, title, metadata, content_hash)`
+        ${documents.map(({ contentHash }) => contentHash)}::text[],
+        ${firstChunks(documents, collection)}::int[],
+        ${documents.map(({ chunks }) => chunks.length)}::int[]
+      ) AS document (number, id, title, metadata, content_hash, first_chunk, chunk_count)`
 
   const insertChunks = Effect.fnUntraced(function* (
     organization: OrganizationId,

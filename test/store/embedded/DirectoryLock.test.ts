@@ -21,7 +21,10 @@ const hold = (directory: string) =>
       new Promise<{ readonly said: string; readonly kill: () => Promise<void> }>((resolve) => {
         const child = spawn(process.execPath, [HOLDER, directory], { stdio: ["ignore", "pipe", "pipe"] })
         const exited = new Promise<void>((done) => child.once("exit", () => done()))
-        const kill = () => (child.kill("SIGKILL"), exited)
+        const kill = () => {
+          child.kill("SIGKILL")
+          return exited
+        }
         const answer = (said: Buffer) => resolve({ said: said.toString(), kill })
         child.stdout.once("data", answer)
         child.stderr.once("data", answer)
@@ -35,7 +38,10 @@ describe("The lock of the data directory", () => {
       const other = yield* hold(directory)
       assert.strictEqual(other.said, "locked\n")
       const error = yield* Effect.flip(lockDirectory(directory))
-      assert.match(error.message, /^The data directory \S+ is in use by another process: stop that one, or set SLUICE_DATA_DIR[^\n]+$/)
+      assert.match(
+        error.message,
+        /^The data directory \S+ is in use by another process: stop that one, or set SLUICE_DATA_DIR[^\n]+$/
+      )
       yield* Effect.promise(other.kill)
       yield* lockDirectory(directory)
     })

@@ -7,7 +7,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
-import { type EmbeddedOptions, makeEmbeddedClient, startEmbedded } from "../../../src/store/embedded/EmbeddedDatabase.ts"
+import {
+  type EmbeddedOptions,
+  makeEmbeddedClient,
+  startEmbedded
+} from "../../../src/store/embedded/EmbeddedDatabase.ts"
 import { orUnavailable, StoreUnavailable } from "../../../src/store/StoreUnavailable.ts"
 
 const temporaryDirectory = Effect.acquireRelease(

@@ -1,4 +1,4 @@
-import { countTokens } from "gpt-tokenizer/encoding/cl100k_base"
+import { countTokens } from "../domain/Tokens.ts"
 
 /**
  * Pieces that tokens are counted by: a word of at most 32 characters with the white space before it. A longer word is
@@ -11,9 +11,6 @@ const PIECE = /\s{0,32}(?:[^\s。！？]{1,32}[。！？]?|[。！？])|\s{1,32}
 const counts = new Map<string, number>()
 const MAX_REMEMBERED = 50_000
 
-/** Text such as `<|endoftext|>` is text here, not a control token. */
-const options = { disallowedSpecial: new Set<string>() }
-
 /** Short ASCII pieces are counted. The rest is dear to encode (up to 10 s for 1 MiB) and estimated from its bytes. */
 const COUNTED = /^[\0-\x7F]{1,16}$/
 const estimate = (piece: string): number => Math.ceil(Buffer.byteLength(piece) / 2)
@@ -22,7 +19,7 @@ const count = (piece: string): number => {
   if (!COUNTED.test(piece)) return estimate(piece)
   const known = counts.get(piece)
   if (known !== undefined) return known
-  const counted = countTokens(piece, options)
+  const counted = countTokens(piece)
   if (counts.size >= MAX_REMEMBERED) counts.clear()
   counts.set(piece, counted)
   return counted
