@@ -30,6 +30,7 @@ export const makeSqlAccountStore = Effect.gen(function* () {
     batch: Batch,
     { defaultLimits, holdSeconds }: Terms
   ) {
+    if (batch.settlements.length + batch.admissions.length === 0) return { settlements: [], admissions: [] }
     const now = yield* clock
     const rows = yield* sql<BatchRow>`
         WITH locked AS MATERIALIZED (
