@@ -6,7 +6,7 @@ import { Credits } from "../../src/accounts/Credits.ts"
 import type { Idempotency } from "../../src/domain/Idempotency.ts"
 import { KeyId, OperationId, OrganizationId } from "../../src/domain/Ids.ts"
 import type { AdmitCall } from "../../src/store/AccountBatch.ts"
-import type { AccountStore } from "../../src/store/AccountStore.ts"
+import { AccountStore } from "../../src/store/AccountStore.ts"
 import { describeDrivers } from "../support/Database.ts"
 import { type Ledgers, layerMemoryStore, layerSqlStore, memoryLedgers, sqlLedgers } from "../support/Ledgers.ts"
 
