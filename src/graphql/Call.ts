@@ -1,5 +1,6 @@
-import { Effect, Schema } from "effect"
+import { Effect, type Schema } from "effect"
 import { ApiError } from "../operations/ApiError.ts"
+import { decodeRequest } from "../operations/DecodeRequest.ts"
 import { validationError } from "../operations/Failures.ts"
 import { pathFromWire, type Shape, shapeOf, toWire } from "./Shape.ts"
 
@@ -23,7 +24,7 @@ export const call = <Input, Output, R>(
   args: unknown
 ): Effect.Effect<Output, ApiError, R> => {
   const shape = shapeOf(schema)
-  return Schema.decodeUnknownEffect(schema, { errors: "all" })(toWire(shape, args)).pipe(
+  return decodeRequest(schema, toWire(shape, args)).pipe(
     Effect.mapError(validationError),
     Effect.flatMap(operation),
     Effect.mapError(inGraphQlNames(shape))

@@ -27,8 +27,6 @@ export class Api extends HttpApi.make("sluice")
   .middleware(RequestRules)
   .middleware(Authorization)
   .middleware(ErrorEnvelope)
-  // All problems of a request are reported, not the first one only.
-  .annotate(HttpApi.PayloadParseOptions, { errors: "all" })
   .annotateMerge(
     OpenApi.annotations({
       title: "Sluice",

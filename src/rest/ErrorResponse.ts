@@ -30,19 +30,6 @@ const toResponse = Effect.fnUntraced(function* (error: ApiError) {
   )
 })
 
-const payloadError = Effect.fnUntraced(function* (error: HttpApiError.HttpApiSchemaError) {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  // The text is kept with the request: it is not read twice, and parsed twice only when it did not fit.
-  const text = yield* Effect.orDie(request.text)
-  const isJson = yield* Effect.match(Effect.try({ try: () => JSON.parse(text), catch: () => "not JSON" }), {
-    onFailure: () => false,
-    onSuccess: () => true
-  })
-  return isJson
-    ? validationError(error.cause)
-    : new ApiError({ code: "invalid_json", message: "The body is not JSON. Send a JSON object." })
-})
-
 const routingError = (request: HttpServerRequest.HttpServerRequest): ApiError =>
   allowedMethods(request.url).length > 0
     ? new ApiError({ code: "method_not_allowed", message: `This address does not answer ${request.method}.` })
@@ -59,28 +46,19 @@ const serverError = ({ reason }: HttpServerError.HttpServerError): Option.Option
 }
 
 /** What `effect/http` and `effect/http-api` fail with, typed or as a defect, when the request is at fault. */
-const requestError = (
-  error: unknown
-): Effect.Effect<Option.Option<ApiError>, never, HttpServerRequest.HttpServerRequest> => {
-  if (HttpServerError.isHttpServerError(error)) return Effect.succeed(serverError(error))
+const requestError = (error: unknown): Option.Option<ApiError> => {
+  if (HttpServerError.isHttpServerError(error)) return serverError(error)
   if (HttpApiError.HttpApiSchemaError.is(error)) {
-    return error.kind === "Payload"
-      ? Effect.map(payloadError(error), Option.some)
-      : Effect.succeed(
-          error.kind === "Body" || error.kind === "ResponseHeaders"
-            ? Option.none()
-            : Option.some(validationError(error.cause))
-        )
+    const isOurs = error.kind === "Body" || error.kind === "ResponseHeaders"
+    return isOurs ? Option.none() : Option.some(validationError(error.cause))
   }
-  return Effect.succeed(Predicate.isTagged(error, "ApiError") ? Option.some(error as ApiError) : Option.none())
+  return Predicate.isTagged(error, "ApiError") ? Option.some(error as ApiError) : Option.none()
 }
 
 const toApiError = <E>(cause: Cause.Cause<E>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
   const error = Cause.squash(cause)
-  return Effect.flatMap(requestError(error), (known) =>
-    Option.isSome(known) ? Effect.fail(known.value) : asApiError(Effect.die(error))
-  )
+  return Option.match(requestError(error), { onNone: () => asApiError(Effect.die(error)), onSome: Effect.fail })
 }
 
 /** Answers every failure, expected or not, with the error envelope. Interruption passes through. */

@@ -6,8 +6,11 @@ import { rateLimitFields } from "../operations/RateLimitFields.ts"
 import { withRequestRules } from "../operations/RequestRules.ts"
 import { withErrorResponse } from "./ErrorResponse.ts"
 import { Authorization, ErrorEnvelope, RequestRules } from "./Middleware.ts"
+import { withPayloadError } from "./PayloadError.ts"
 
-const ErrorEnvelopeLive = Layer.succeed(ErrorEnvelope, withErrorResponse)
+const ErrorEnvelopeLive = Layer.succeed(ErrorEnvelope, (httpEffect, { endpoint }) =>
+  withErrorResponse(withPayloadError(endpoint, httpEffect))
+)
 
 /** Finds the caller, and lets the response tell them about their rate limits, whatever it is. */
 const AuthorizationLive = Layer.effect(

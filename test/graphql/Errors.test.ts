@@ -48,6 +48,18 @@ describe("GraphQL errors", () => {
     )
   }
 
+  it.effect("takes an answer that does not fit its type for a bug of ours, and says nothing of what it was", () =>
+    Effect.gen(function* () {
+      const { post } = yield* startGateway
+      const answer = yield* post(
+        `mutation { generate(input: { prompt: "p", model: { name: "fractional" } }) { usage { totalTokens } } }`
+      )
+      assert.deepStrictEqual(codesOf(answer), ["internal"])
+      assert.deepStrictEqual(answer.errors[0]?.path, ["generate", "usage", "totalTokens"])
+      assert.notInclude(answer.text, "1000.5")
+    })
+  )
+
   it.effect("says when a retry can succeed", () =>
     Effect.gen(function* () {
       const { post } = yield* startGateway
@@ -205,7 +217,7 @@ describe("GraphQL input", () => {
       const many = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => 1) } })
       assert.deepStrictEqual(codesOf(many), ["validation_failed"])
       assert.lengthOf(paths(many), 100)
-      const empty = yield* post(embed, { input: { texts: Array.from({ length: 100_000 }, () => "") } })
+      const empty = yield* post(embed, { input: { texts: Array.from({ length: 5000 }, () => "") } })
       assert.lengthOf(paths(empty), 100)
     })
   )

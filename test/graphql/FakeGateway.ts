@@ -165,7 +165,11 @@ const languageModelsFake = (state: GatewayState) =>
           const generation = {
             text: `${system ?? "plain"}: ${prompt} (${maxTokens})`,
             finishReason: "content_filter" as const,
-            usage: { prompt_tokens: 400, completion_tokens: 600, total_tokens: 1000 },
+            usage: {
+              prompt_tokens: 400,
+              completion_tokens: 600,
+              total_tokens: model.name === "fractional" ? 1000.5 : 1000
+            },
             warnings: model.name === "warning" ? ["temperature is ignored"] : []
           }
           return asRunning(state, prompt, model.name === "endless" ? Effect.never : Effect.succeed(generation))
@@ -274,7 +278,9 @@ export const startGateway = Effect.gen(function* () {
   /** Posts a body as it is. */
   const postText = Effect.fnUntraced(function* (body: BodyInit, options: Request = {}) {
     const headers = { ...json, ...options.headers }
-    const answer = yield* request(`${origin}/graphql`, { ...options, headers }, { method: "POST", body })
+    // A body that is a stream is sent in chunks, and needs `duplex`.
+    const init = { method: "POST", body, duplex: "half" }
+    const answer = yield* request(`${origin}/graphql`, { ...options, headers }, init)
     const parsed = JSON.parse(answer.text)
     return { ...answer, data: parsed.data, errors: parsed.errors ?? [] } satisfies Answer as Answer
   })

@@ -103,9 +103,11 @@ describe("GraphQL over HTTP", () => {
         assert.strictEqual(errorOf(answer)?.["code"], "unsupported_media_type")
       }
       const large = JSON.stringify({ query: STATUS, variables: { large: "x".repeat(2 << 20) } })
-      const answer = yield* postText(large)
-      assert.strictEqual(answer.status, 413)
-      assert.strictEqual(errorOf(answer)?.["code"], "payload_too_large")
+      const chunked = new Blob([large]).stream()
+      for (const answer of [yield* postText(large), yield* postText(chunked)]) {
+        assert.strictEqual(answer.status, 413)
+        assert.strictEqual(errorOf(answer)?.["code"], "payload_too_large")
+      }
     })
   )
 
@@ -145,6 +147,20 @@ describe("GraphQL over HTTP", () => {
       const variables = yield* get(address({ query: STATUS, variables: "{" }))
       assert.strictEqual(variables.status, 400)
       assert.strictEqual(JSON.parse(variables.text).errors[0].extensions.code, "invalid_json")
+    })
+  )
+
+  it.effect("refuses a deadline that makes no sense", () =>
+    Effect.gen(function* () {
+      const { post } = yield* startGateway
+      for (const timeout of ["0", "601", "soon", "-1", ""]) {
+        const answer = yield* post(STATUS, {}, { headers: { "request-timeout": timeout } })
+        assert.strictEqual(answer.status, 400)
+        assert.deepInclude(errorOf(answer)?.["details"], {
+          path: "Request-Timeout",
+          message: "Expected seconds, more than 0 and at most 600"
+        })
+      }
     })
   )
 

@@ -146,6 +146,17 @@ layer(layerGateway({ SLUICE_MAX_BODY_SIZE: `${BODY_LIMIT} B`, SLUICE_CORS_ORIGIN
         })
       )
 
+      it.effect("reports one problem where looking for all of them would cost too much", () =>
+        Effect.gen(function* () {
+          const gateway = yield* Gateway
+          const { key } = yield* gateway.tenant()
+          const texts = Array.from({ length: 15_000 }, () => "")
+          const answer = yield* gateway.request("/v1/embed", { key, body: { texts } })
+          assertError(answer, 400, "validation_failed")
+          assert.lengthOf(paths(answer), 1)
+        })
+      )
+
       it.effect("refuses metadata that nests too deep to be read again", () =>
         Effect.gen(function* () {
           const gateway = yield* Gateway

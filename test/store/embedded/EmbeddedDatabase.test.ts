@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Duration, Effect, Fiber } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 import {
@@ -13,6 +13,7 @@ import {
   startEmbedded
 } from "../../../src/store/embedded/EmbeddedDatabase.ts"
 import { orUnavailable, StoreUnavailable } from "../../../src/store/StoreUnavailable.ts"
+import { onWallClock } from "../../../src/store/WallClock.ts"
 
 const temporaryDirectory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "sluice-embedded-"))),
@@ -51,9 +52,9 @@ describe("The embedded database", () => {
             yield* sql`SELECT count(*) FROM generate_series(1, 10000000000)`
           })
         )
-        .pipe(unavailable, Effect.forkChild)
+        .pipe(unavailable, Effect.forkScoped)
       yield* Deferred.await(written)
-      const waiting = yield* Effect.forkChild(unavailable(sql`INSERT INTO kept VALUES (3)`))
+      const waiting = yield* Effect.forkScoped(unavailable(sql`INSERT INTO kept VALUES (3)`))
       yield* Fiber.join(open)
       yield* Fiber.join(waiting)
       assert.deepStrictEqual(yield* values(sql), [1])
@@ -83,7 +84,7 @@ describe("The embedded database", () => {
             yield* sql`INSERT INTO kept VALUES (2)`
           })
         )
-        .pipe(unavailable, Effect.forkChild)
+        .pipe(unavailable, Effect.forkScoped)
       yield* Deferred.await(written)
       // A statement outside of the transaction has to wait for it, here until the transaction is ended by force.
       assert.deepStrictEqual(yield* values(sql), [])
@@ -93,7 +94,7 @@ describe("The embedded database", () => {
     })
   )
 
-  it.effect("does not run a statement whose caller left before its turn", () =>
+  it.effect("lets a caller leave before its turn, and does not run its statement", () =>
     Effect.gen(function* () {
       const sql = yield* start()
       yield* sql`CREATE TABLE kept (value int8)`
@@ -107,11 +108,13 @@ describe("The embedded database", () => {
             yield* Deferred.await(released)
           })
         )
-        .pipe(Effect.forkChild)
+        .pipe(Effect.forkScoped)
       yield* Deferred.await(written)
-      const waiting = yield* Effect.forkChild(sql`INSERT INTO kept VALUES (2)`)
-      yield* Effect.yieldNow
-      yield* Fiber.interrupt(waiting)
+      const waiting = yield* Effect.forkScoped(sql`INSERT INTO kept VALUES (2)`)
+      for (let turn = 0; turn < 20; turn++) yield* Effect.promise(() => new Promise(setImmediate))
+      const [elapsed] = yield* Effect.timed(Fiber.interrupt(waiting)).pipe(onWallClock)
+      // Without a word from the database, the driver would give the connection up after five seconds.
+      assert.isBelow(Duration.toSeconds(elapsed), 4)
       yield* Deferred.succeed(released, undefined)
       yield* Fiber.join(transaction)
       assert.deepStrictEqual(yield* values(sql), [1])
