@@ -19,12 +19,15 @@ export const errorCodes = {
   model_not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   embedding_mismatch: { status: 409, retryable: false },
+  idempotency_in_progress: { status: 409, retryable: true },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },
+  idempotency_mismatch: { status: 422, retryable: false },
   rate_limited: { status: 429, retryable: true },
   internal: { status: 500, retryable: false },
   provider_error: { status: 502, retryable: true },
   provider_overloaded: { status: 503, retryable: true },
+  overloaded: { status: 503, retryable: true },
   unavailable: { status: 503, retryable: true },
   provider_timeout: { status: 504, retryable: true }
 } as const satisfies Record<string, CodeEntry>
