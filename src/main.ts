@@ -1,25 +1,21 @@
 import "effect/schema/SchemaJITCompiler/enable"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, ConfigProvider, Effect, Exit, FileSystem, Layer } from "effect"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Config, ConfigProvider, Effect, Exit, FileSystem, Layer, Schema, SchemaIssue } from "effect"
 import { CliError, Command } from "effect/cli"
 import packageJson from "../package.json" with { type: "json" }
-import { firstStart } from "./accounts/FirstStart.ts"
 import { credits } from "./cli/Credits.ts"
 import { keys } from "./cli/Keys.ts"
 import { limits, organizations } from "./cli/Organizations.ts"
 import { usage } from "./cli/Usage.ts"
 import { Logging } from "./Logging.ts"
-import { HttpServerLive } from "./rest/HttpServer.ts"
-import { Server, Services } from "./Server.ts"
-import { Database } from "./store/Database.ts"
-import { welcome } from "./Welcome.ts"
 
-/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
-const serve = Effect.flatMap(firstStart, (keyFile) =>
-  Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
-).pipe(Effect.provide(Services), Effect.provide(Database.layer))
+/** The server is loaded when it is to run: the other commands start in a fraction of the time without it. */
+const server = Effect.promise(() => import("./Server.ts"))
 
-const migrate = Effect.andThen(Effect.scoped(Layer.build(Database.layer)), Effect.logInfo("The database is up to date"))
+const serve = Effect.flatMap(server, (module) => module.serve)
+
+const migrate = Effect.flatMap(server, (module) => module.migrate)
 
 const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withDescription("A self-hosted AI gateway. Without a command it serves."),
@@ -42,13 +38,25 @@ const Settings = Layer.unwrap(
   )
 )
 
+const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** `PORT: Expected a port`, for a setting that does not fit. */
+const settingProblem = ({ issue }: Schema.SchemaError): string =>
+  formatIssue(issue)
+    .issues.map(({ message, path = [] }) => `${path.map(String).join(".")}: ${message}`)
+    .join("; ")
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof Config.ConfigError && Schema.isSchemaError(error.cause)) return settingProblem(error.cause)
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** A start that fails says why in one line. */
 const reportFailure = (cause: Cause.Cause<unknown>) =>
   Effect.sync(() => {
     const error = Cause.squash(cause)
-    // The command line's own errors stand under the help already.
-    if (CliError.isCliError(error)) return
-    process.stderr.write(`sluice: ${error instanceof Error ? error.message : String(error)}\n`)
+    // What is wrong with the command line itself stands under its help already.
+    if (!CliError.isCliError(error)) process.stderr.write(`sluice: ${messageOf(error)}\n`)
   })
 
 sluice.pipe(

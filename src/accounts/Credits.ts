@@ -1,10 +1,13 @@
 import { Config, Context, Data, Duration, Effect, Layer, Option, Schedule } from "effect"
 import type { CreditBalance } from "../domain/Account.ts"
-import type { OperationId, OrganizationId } from "../domain/Ids.ts"
+import type { KeyId, OperationId, OrganizationId } from "../domain/Ids.ts"
 import type { RateLimitState } from "../domain/RateLimit.ts"
 import { toCredits } from "../domain/Tariff.ts"
+import type { Admission, AdmitCall, Settlement } from "../store/AccountBatch.ts"
 import { AccountStore } from "../store/AccountStore.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
+import type { Overloaded } from "./GroupCommit.ts"
+import * as Ledger from "./Ledger.ts"
 
 /** The pool cannot cover what the call could cost. */
 export class InsufficientCredits extends Data.TaggedError("InsufficientCredits")<{
@@ -15,38 +18,60 @@ export class InsufficientCredits extends Data.TaggedError("InsufficientCredits")
 /** The organization made all the calls that it may for now. */
 export class RateLimited extends Data.TaggedError("RateLimited")<{ readonly rateLimits: RateLimitState }> {}
 
+/** The first call with this idempotency key still runs. */
+export class IdempotencyInProgress extends Data.TaggedError("IdempotencyInProgress") {}
+
+/** The first call with this idempotency key was another one. */
+export class IdempotencyMismatch extends Data.TaggedError("IdempotencyMismatch") {}
+
+export type AdmitFailure =
+  | IdempotencyInProgress
+  | IdempotencyMismatch
+  | InsufficientCredits
+  | Overloaded
+  | RateLimited
+  | StoreUnavailable
+
+/** A call that may run, or one that has its answer already. */
+export interface Admitted {
+  readonly rateLimits: RateLimitState
+  /** What the first call with this idempotency key was answered: there is nothing to run, and nothing to settle. */
+  readonly replay: Option.Option<string>
+}
+
 /** How long a hold outlives its process. A live process extends its holds well before. */
-const HOLD_TTL = Duration.seconds(30)
+const HOLD_LIFE = Duration.seconds(30)
 const EXTEND_EVERY = Duration.seconds(10)
 const SWEEP_EVERY = Duration.seconds(10)
 
-/** A charge whose answer was lost is asked for again: settling is idempotent, and an unsettled call must not be lost. */
-const settleRetry = Schedule.max([Schedule.exponential("50 millis"), Schedule.recurs(6)])
+/** What an idempotency key's answer may measure. A larger one is not kept, and the call may run again. */
+const MAX_RESPONSE_LENGTH = 10 * 1024 * 1024
 
-const limits = Config.all({
+/** The rate limits of organizations that have none of their own. */
+export const installationLimits = Config.all({
   perMinute: Config.Int("SLUICE_LIMIT_PER_MINUTE").pipe(Config.withDefault(60)),
   perDay: Config.Int("SLUICE_LIMIT_PER_DAY").pipe(Config.withDefault(10_000))
 })
+
+const withinCeiling = ({ response, ...settlement }: Settlement): Settlement =>
+  response === undefined || response.length > MAX_RESPONSE_LENGTH ? settlement : { ...settlement, response }
 
 /** Admits calls against rate limits and the credit pool, holds what they may cost and settles what they did. */
 export class Credits extends Context.Service<
   Credits,
   {
     /**
-     * Counts a call and reserves `boundMicro` for it, at once or not at all. The hold lasts until it is settled, and
-     * while this process lives.
+     * Counts a call and reserves its bound for it, at once or not at all. The hold lasts until it is settled, and while
+     * this process lives. An operation id is counted and held once: admitting it again answers the same. A call with an
+     * idempotency key that has an answer is neither counted nor held.
      */
-    admit(
-      organization: OrganizationId,
-      call: { readonly operationId: OperationId; readonly operation: string; readonly boundMicro: number }
-    ): Effect.Effect<RateLimitState, InsufficientCredits | RateLimited | StoreUnavailable>
-    /** Ends the hold, charges `usedMicro` and answers what was charged; never more than the pool covers, never twice. */
-    settle(
-      organization: OrganizationId,
-      operationId: OperationId,
-      usedMicro: number
-    ): Effect.Effect<number, StoreUnavailable>
-    rateLimits(organization: OrganizationId): Effect.Effect<RateLimitState, StoreUnavailable>
+    admit(organization: OrganizationId, call: AdmitCall): Effect.Effect<Admitted, AdmitFailure>
+    /**
+     * Ends the hold, charges what was used and answers what was charged, in micro-credits; never more than the pool
+     * covers, never twice, and nothing when the hold is gone. The response is kept for the call's idempotency key.
+     */
+    settle(organization: OrganizationId, settlement: Settlement): Effect.Effect<number, StoreUnavailable>
+    rateLimits(organization: OrganizationId, keyId: KeyId): Effect.Effect<RateLimitState, StoreUnavailable>
     balance(organization: OrganizationId): Effect.Effect<CreditBalance, StoreUnavailable>
   }
 >()("sluice/accounts/Credits") {
@@ -54,7 +79,9 @@ export class Credits extends Context.Service<
     Credits,
     Effect.gen(function* () {
       const store = yield* AccountStore
-      const defaultLimits = yield* limits
+      const defaultLimits = yield* installationLimits
+      const terms = { holdSeconds: Duration.toSeconds(HOLD_LIFE), defaultLimits }
+      const ledger = yield* Ledger.make(store, terms)
       const live = new Set<OperationId>()
 
       const inBackground = (
@@ -73,9 +100,7 @@ export class Credits extends Context.Service<
       yield* inBackground(
         "extending holds",
         EXTEND_EVERY,
-        Effect.suspend(() =>
-          live.size === 0 ? Effect.void : store.extendHolds([...live], Duration.toSeconds(HOLD_TTL))
-        )
+        Effect.suspend(() => (live.size === 0 ? Effect.void : store.extendHolds([...live], HOLD_LIFE)))
       )
       yield* inBackground(
         "releasing expired holds",
@@ -85,39 +110,57 @@ export class Credits extends Context.Service<
         )
       )
 
-      const admit = Effect.fn("Credits.admit")(function* (
+      /** What a call that was answered gets to see; `None` when its answer is just past its time. */
+      const replay = (organization: OrganizationId, { idempotency }: AdmitCall) =>
+        idempotency === undefined ? Effect.succeedNone : store.response(organization, idempotency)
+
+      const answer = Effect.fnUntraced(function* (
         organization: OrganizationId,
-        call: { readonly operationId: OperationId; readonly operation: string; readonly boundMicro: number }
-      ) {
-        const admission = yield* store.admit({
-          organization,
-          ...call,
-          holdSeconds: Duration.toSeconds(HOLD_TTL),
-          defaultLimits
-        })
-        const { availableMicro, outcome, rateLimits } = admission
-        if (outcome === "rate_limited") return yield* new RateLimited({ rateLimits })
-        if (outcome === "insufficient_credits") {
-          return yield* new InsufficientCredits({ requiredMicro: call.boundMicro, availableMicro })
+        call: AdmitCall,
+        { availableMicro, outcome, rateLimits }: Admission
+      ): Effect.fn.Return<Admitted, AdmitFailure> {
+        switch (outcome) {
+          case "admitted":
+            live.add(call.operationId)
+            return { rateLimits, replay: Option.none() }
+          case "replay": {
+            const response = yield* replay(organization, call)
+            return Option.isSome(response) ? { rateLimits, replay: response } : yield* admit(organization, call)
+          }
+          case "in_progress":
+            return yield* new IdempotencyInProgress()
+          case "mismatch":
+            return yield* new IdempotencyMismatch()
+          case "rate_limited":
+            return yield* new RateLimited({ rateLimits })
+          case "insufficient_credits":
+            return yield* new InsufficientCredits({ requiredMicro: call.boundMicro, availableMicro })
         }
-        if (call.boundMicro > 0) live.add(call.operationId)
-        return rateLimits
       })
 
+      // A hold without an owner would wait for its end: who asks for one waits for the answer.
+      const admit: (organization: OrganizationId, call: AdmitCall) => Effect.Effect<Admitted, AdmitFailure> = Effect.fn(
+        "Credits.admit"
+      )(function* (organization, call) {
+        return yield* answer(organization, call, yield* ledger.admit(organization, call))
+      }, Effect.uninterruptible)
+
       const settle = Effect.fn("Credits.settle")(
-        function* (organization: OrganizationId, operationId: OperationId, usedMicro: number) {
-          const charged = yield* store.settle(organization, operationId, usedMicro).pipe(Effect.retry(settleRetry))
+        function* (organization: OrganizationId, settlement: Settlement) {
+          const { operationId, usedMicro } = settlement
+          const charged = yield* ledger.settle(organization, withinCeiling(settlement))
           const chargedMicro = Option.getOrElse(charged, () => 0)
           if (chargedMicro < usedMicro) {
             yield* Effect.logWarning("A call used more than could be charged", { operationId, usedMicro, chargedMicro })
           }
           return chargedMicro
         },
-        (effect, _organization, operationId) =>
+        (effect, _organization, { operationId }) =>
           Effect.ensuring(
             effect,
             Effect.sync(() => live.delete(operationId))
-          )
+          ),
+        Effect.uninterruptible
       )
 
       const balance = Effect.fn("Credits.balance")(function* (organization: OrganizationId) {
@@ -134,7 +177,7 @@ export class Credits extends Context.Service<
         admit,
         settle,
         balance,
-        rateLimits: (organization) => store.rateLimits(organization, defaultLimits)
+        rateLimits: (organization, keyId) => store.rateLimits(organization, keyId, defaultLimits)
       })
     })
   )

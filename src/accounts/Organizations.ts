@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto"
 import { Config, Context, Effect, Layer, Option } from "effect"
 import type { Scope } from "../domain/Account.ts"
 import { OperationId, OrganizationId } from "../domain/Ids.ts"
+import type { RateLimits } from "../domain/RateLimit.ts"
 import { fromCredits } from "../domain/Tariff.ts"
 import { KeyRefused, KeyStore } from "../store/KeyStore.ts"
 import { OrganizationRefused, OrganizationStore } from "../store/OrganizationStore.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
 import * as ApiKey from "./ApiKey.ts"
 import { type Caller, Forbidden } from "./Authentication.ts"
+import { installationLimits } from "./Credits.ts"
 import { InstallationSecret } from "./InstallationSecret.ts"
 import type { NewKey } from "./Keys.ts"
 
@@ -48,7 +50,11 @@ export class Organizations extends Context.Service<
       grantId: string,
       credits: number
     ): Effect.Effect<void, OrganizationRefused | StoreUnavailable>
-    readonly setLimits: OrganizationStore["Service"]["setLimits"]
+    /** Sets the rate limits, where none is given to those of the installation, and answers what counts from now on. */
+    setLimits(
+      organization: OrganizationId,
+      limits: { readonly perMinute: number | undefined; readonly perDay: number | undefined }
+    ): Effect.Effect<RateLimits, OrganizationRefused | StoreUnavailable>
   }
 >()("sluice/accounts/Organizations") {
   static readonly layer = Layer.effect(
@@ -58,6 +64,7 @@ export class Organizations extends Context.Service<
       const keys = yield* KeyStore
       const issue = ApiKey.issue(yield* InstallationSecret)
       const defaultMicro = yield* startingMicro
+      const defaults = yield* installationLimits
 
       const target = Effect.fn("Organizations.target")(function* (caller: By, requested: string | undefined) {
         if (requested === undefined || requested === caller.organizationId) return caller.organizationId
@@ -93,7 +100,15 @@ export class Organizations extends Context.Service<
         yield* store.grant(organization, operationId, fromCredits(credits))
       })
 
-      return Organizations.of({ target, create, grant, setLimits: store.setLimits })
+      const setLimits = Effect.fn("Organizations.setLimits")(function* (
+        organization: OrganizationId,
+        { perDay, perMinute }: Parameters<Organizations["Service"]["setLimits"]>[1]
+      ) {
+        yield* store.setLimits(organization, { perMinute: perMinute ?? null, perDay: perDay ?? null })
+        return { perMinute: perMinute ?? defaults.perMinute, perDay: perDay ?? defaults.perDay }
+      })
+
+      return Organizations.of({ target, create, grant, setLimits })
     })
   )
 }

@@ -17,6 +17,18 @@ export interface RateLimitState {
   readonly day: Quota
 }
 
+/** What two quotas for the same time leave together. */
+export const narrower = (one: Quota, other: Quota): Quota => ({
+  limit: Math.min(one.limit, other.limit),
+  remaining: Math.min(one.remaining, other.remaining),
+  resetSeconds:
+    one.remaining === other.remaining
+      ? Math.max(one.resetSeconds, other.resetSeconds)
+      : one.remaining < other.remaining
+        ? one.resetSeconds
+        : other.resetSeconds
+})
+
 /** Whole seconds, rounded up, after which a refused call is admitted; 0 while calls are admitted. */
 export const retryAfterSeconds = ({ day, minute }: RateLimitState): number =>
   Math.ceil(Math.max(day.remaining > 0 ? 0 : day.resetSeconds, minute.remaining > 0 ? 0 : minute.resetSeconds))

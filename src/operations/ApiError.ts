@@ -24,6 +24,7 @@ export const errorCodes = {
   key_inactive: { status: 409, retryable: false },
   last_admin_key: { status: 409, retryable: false },
   organization_exists: { status: 409, retryable: false },
+  idempotency_in_progress: { status: 409, retryable: true },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },
   idempotency_mismatch: { status: 422, retryable: false },
@@ -31,6 +32,7 @@ export const errorCodes = {
   internal: { status: 500, retryable: false },
   provider_error: { status: 502, retryable: true },
   provider_overloaded: { status: 503, retryable: true },
+  overloaded: { status: 503, retryable: true },
   unavailable: { status: 503, retryable: true },
   provider_timeout: { status: 504, retryable: true }
 } as const satisfies Record<string, CodeEntry>

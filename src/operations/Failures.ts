@@ -1,6 +1,12 @@
 import { Cause, Effect, Match, Option, type Schema, SchemaIssue } from "effect"
 import type { Forbidden, Unauthorized } from "../accounts/Authentication.ts"
-import type { InsufficientCredits, RateLimited } from "../accounts/Credits.ts"
+import type {
+  IdempotencyInProgress,
+  IdempotencyMismatch,
+  InsufficientCredits,
+  RateLimited
+} from "../accounts/Credits.ts"
+import type { Overloaded } from "../accounts/GroupCommit.ts"
 import { retryAfterSeconds } from "../domain/RateLimit.ts"
 import { toCredits } from "../domain/Tariff.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
@@ -17,15 +23,19 @@ export type OperationFailure =
   | DeadlineExceeded
   | EmbeddingMismatch
   | Forbidden
+  | IdempotencyInProgress
+  | IdempotencyMismatch
   | InsufficientCredits
   | KeyRefused
   | OrganizationRefused
+  | Overloaded
   | ProviderError
   | RateLimited
   | StoreUnavailable
   | Unauthorized
 
-const DATABASE_RETRY_SECONDS = 1
+/** When it is worth trying again what is in the way only for a moment. */
+const SHORTLY_SECONDS = 1
 
 const providerFailure = ({ provider, reason }: ProviderError): ApiError =>
   Match.value(reason).pipe(
@@ -148,6 +158,17 @@ export const toApiError = (failure: OperationFailure): ApiError =>
         }),
       Forbidden: ({ required }) =>
         new ApiError({ code: "forbidden", message: `This key lacks the scope "${required}".` }),
+      IdempotencyInProgress: () =>
+        new ApiError({
+          code: "idempotency_in_progress",
+          message: "The first call with this idempotency key is still running. Retry to get its answer.",
+          retryAfterSeconds: SHORTLY_SECONDS
+        }),
+      IdempotencyMismatch: () =>
+        new ApiError({
+          code: "idempotency_mismatch",
+          message: "This idempotency key was used for another request. Use a new key for each request."
+        }),
       InsufficientCredits: ({ availableMicro, requiredMicro }) =>
         new ApiError({
           code: "insufficient_credits",
@@ -159,6 +180,12 @@ export const toApiError = (failure: OperationFailure): ApiError =>
         }),
       KeyRefused: keyFailure,
       OrganizationRefused: organizationFailure,
+      Overloaded: () =>
+        new ApiError({
+          code: "overloaded",
+          message: "Too many calls are waiting. Try again shortly.",
+          retryAfterSeconds: SHORTLY_SECONDS
+        }),
       ProviderError: providerFailure,
       RateLimited: ({ rateLimits }) =>
         new ApiError({
@@ -170,7 +197,7 @@ export const toApiError = (failure: OperationFailure): ApiError =>
         new ApiError({
           code: "unavailable",
           message: "The service cannot reach its database. Try again shortly.",
-          retryAfterSeconds: DATABASE_RETRY_SECONDS
+          retryAfterSeconds: SHORTLY_SECONDS
         }),
       Unauthorized: unauthorized
     })

@@ -48,8 +48,8 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A,
 const admit = Effect.fnUntraced(function* (operation: string, operationId: OperationId, boundMicro: number) {
   const caller = yield* Caller
   const credits = yield* Credits
-  const rateLimits = yield* Effect.tapError(
-    credits.admit(caller.organizationId, { operationId, operation, boundMicro }),
+  const { rateLimits } = yield* Effect.tapError(
+    credits.admit(caller.organizationId, { operationId, operation, keyId: caller.keyId, boundMicro }),
     (error) =>
       Effect.sync(() => {
         if (error._tag === "RateLimited") MutableRef.set(caller.rateLimits, Option.some(error.rateLimits))
@@ -68,11 +68,11 @@ const runPaid = <Value extends object, R>(operation: string, plan: Plan<Value, R
       yield* admit(operation, operationId, plan.boundMicro)
       const exit = yield* Effect.exit(restore(withDeadline(plan.run)))
       if (Exit.isSuccess(exit)) {
-        const chargedMicro = yield* credits.settle(organizationId, operationId, exit.value.usedMicro)
+        const chargedMicro = yield* credits.settle(organizationId, { operationId, usedMicro: exit.value.usedMicro })
         return { ...exit.value.value, credits_used: toCredits(chargedMicro) }
       }
       const usedMicro = Cause.hasInterruptsOnly(exit.cause) ? (plan.usedWhenAbandoned?.() ?? 0) : 0
-      yield* credits.settle(organizationId, operationId, usedMicro)
+      yield* credits.settle(organizationId, { operationId, usedMicro })
       return yield* Effect.failCause(exit.cause)
     })
   )

@@ -1,6 +1,5 @@
 import { Effect } from "effect"
 import { Caller } from "../accounts/Authentication.ts"
-import { Credits } from "../accounts/Credits.ts"
 import { Organizations } from "../accounts/Organizations.ts"
 import { OrganizationId } from "../domain/Ids.ts"
 import type { NewOrganization } from "../domain/Key.ts"
@@ -24,9 +23,8 @@ export const setLimits = Metered.free({
   scope: "operator",
   run: Effect.fnUntraced(function* ({ organization_id, per_day, per_minute }: SetLimitsRequest) {
     const organization = OrganizationId.make(organization_id)
-    const organizations = yield* Organizations
-    yield* organizations.setLimits(organization, { perMinute: per_minute ?? null, perDay: per_day ?? null })
-    const { day, minute } = yield* (yield* Credits).rateLimits(organization)
-    return { organization_id, per_minute: minute.limit, per_day: day.limit } satisfies OrganizationLimits
+    const limits = { perMinute: per_minute, perDay: per_day }
+    const { perDay, perMinute } = yield* (yield* Organizations).setLimits(organization, limits)
+    return { organization_id, per_minute: perMinute, per_day: perDay } satisfies OrganizationLimits
   })
 })

@@ -8,9 +8,9 @@ import { rateLimitHeaders } from "../domain/RateLimit.ts"
  * when nothing was metered, the state as it is. None while the database cannot tell.
  */
 export const rateLimitFields: Effect.Effect<Record<string, string>, never, Caller | Credits> = Effect.gen(function* () {
-  const { organizationId, rateLimits } = yield* Caller
+  const { keyId, organizationId, rateLimits } = yield* Caller
   const known = MutableRef.get(rateLimits)
   if (Option.isSome(known)) return rateLimitHeaders(known.value)
   const credits = yield* Credits
-  return yield* Effect.map(credits.rateLimits(organizationId), rateLimitHeaders)
+  return yield* Effect.map(credits.rateLimits(organizationId, keyId), rateLimitHeaders)
 }).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed({})))

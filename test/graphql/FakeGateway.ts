@@ -107,9 +107,9 @@ const creditsFake = (state: GatewayState) => {
       state.remaining -= 1
       state.holds.set(operationId, boundMicro)
       operations.set(operationId, operation)
-      return rateLimits()
+      return { rateLimits: rateLimits(), replay: Option.none() }
     }),
-    settle: (_, operationId, usedMicro) =>
+    settle: (_, { operationId, usedMicro }) =>
       Effect.sync(() => {
         state.holds.delete(operationId)
         state.spentMicro += usedMicro

@@ -33,9 +33,9 @@ export const recordingCredits = (replaced: Partial<Credits["Service"]> = {}) => 
       admit: (_, { boundMicro }) =>
         Effect.sync(() => {
           calls.push(["admit", boundMicro])
-          return rateLimits
+          return { rateLimits, replay: Option.none() }
         }),
-      settle: (_organization, _operation, usedMicro) =>
+      settle: (_organization, { usedMicro }) =>
         Effect.sync(() => {
           calls.push(["settle", usedMicro])
           return usedMicro
