@@ -4,10 +4,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Config, ConfigProvider, Effect, Exit, FileSystem, Layer, Schema, SchemaIssue } from "effect"
 import { CliError, Command } from "effect/cli"
 import packageJson from "../package.json" with { type: "json" }
-import { credits } from "./cli/Credits.ts"
-import { keys } from "./cli/Keys.ts"
-import { limits, organizations } from "./cli/Organizations.ts"
-import { usage } from "./cli/Usage.ts"
+import { commands } from "./cli/Commands.ts"
 import { Logging } from "./Logging.ts"
 
 /** The server is loaded when it is to run: the other commands start in a fraction of the time without it. */
@@ -22,11 +19,7 @@ const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withSubcommands([
     Command.make("serve", {}, () => serve).pipe(Command.withDescription("Serve REST and GraphQL (the default).")),
     Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit.")),
-    keys,
-    credits,
-    usage,
-    organizations,
-    limits
+    ...commands
   ])
 )
 

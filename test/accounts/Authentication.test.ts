@@ -44,7 +44,7 @@ const startProcess = Effect.gen(function* () {
 
 const newKey = { organizationId: acme, name: "key", scopes: ["invoke"] as const, expiresAt: never }
 
-describeKeyStores("Authentication in two processes", (layer) => {
+describeKeyStores("Authentication in two processes", (define) => {
   const test = <E>(
     name: string,
     run: (
@@ -52,10 +52,11 @@ describeKeyStores("Authentication in two processes", (layer) => {
       b: Effect.Success<typeof startProcess>
     ) => Effect.Effect<void, E, KeyStore>
   ) =>
-    it.effect(name, () =>
+    define(
+      name,
       Effect.gen(function* () {
         yield* run(yield* startProcess, yield* startProcess)
-      }).pipe(Effect.scoped, Effect.provide(layer))
+      })
     )
 
   test("lets a new key work at once in every process, also where it was asked for before it was there", (a, b) =>
@@ -192,8 +193,9 @@ describe("Noting the use of keys", () => {
   )
 })
 
-describeKeyStores("Keys", (layer) => {
-  it.effect("gives nobody a scope that their own key lacks, neither by making a key nor by rotating one", () =>
+describeKeyStores("Keys", (test) => {
+  test(
+    "gives nobody a scope that their own key lacks, neither by making a key nor by rotating one",
     Effect.gen(function* () {
       const { keys } = yield* startProcess
       const made = yield* keys.create(operator, { ...newKey, scopes: ["admin", "invoke"] })
@@ -209,10 +211,11 @@ describeKeyStores("Keys", (layer) => {
       const given = yield* keys.create(admin, { ...newKey, scopes: ["invoke", "invoke", "admin"] })
       assert.deepStrictEqual(given.key.scopes, ["invoke", "admin"])
       assert.deepStrictEqual(yield* Effect.map(keys.list(acme), (listed) => listed.length), 3)
-    }).pipe(Effect.scoped, Effect.provide(layer))
+    })
   )
 
-  it.effect("shows the keys of other organizations to operators only", () =>
+  test(
+    "shows the keys of other organizations to operators only",
     Effect.gen(function* () {
       const { keys } = yield* startProcess
       const made = yield* keys.create(operator, { ...newKey, organizationId: other, scopes: ["admin"] })
@@ -222,6 +225,6 @@ describeKeyStores("Keys", (layer) => {
       assert.deepInclude(yield* Effect.flip(keys.revoke(admin, made.key.id)), { reason: "not_found" })
       assert.deepInclude(yield* Effect.flip(keys.rotate(admin, made.key.id, settings)), { reason: "not_found" })
       assert.strictEqual((yield* keys.revoke(operator, made.key.id)).status, "revoked")
-    }).pipe(Effect.scoped, Effect.provide(layer))
+    })
   )
 })

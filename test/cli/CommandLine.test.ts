@@ -2,7 +2,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import packageJson from "../../package.json" with { type: "json" }
-import { type CommandResult, sluice } from "../support/CommandLine.ts"
+import { type CommandResult, runCommand, sluice } from "../support/CommandLine.ts"
 import { freePort, type ServerProcess, startServer } from "../support/Process.ts"
 
 describe("The command line, against a server in a process of its own", { timeout: 60_000 }, () => {
@@ -16,7 +16,7 @@ describe("The command line, against a server in a process of its own", { timeout
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  const run = (...args: ReadonlyArray<string>) => sluice(args, { env, cwd: server.dataDir })
+  const run = (...args: ReadonlyArray<string>) => runCommand(args, env)
 
   const json = async (...args: ReadonlyArray<string>) => {
     const result = await run(...args, "--json")
@@ -82,20 +82,20 @@ describe("The command line, against a server in a process of its own", { timeout
       [5]
     )
     assert.match((await run("limits", "set", "acme", "--per-minute", "3")).stdout, /^acme +3 +10000$/m)
-    const own = await sluice(["credits", "--key", key], { env, cwd: server.dataDir })
+    const own = await run("credits", "--key", key)
     assert.match(own.stdout, /^acme +7\.5/m)
     assert.match((await run("usage")).stdout, /^DAY +OPERATION +CHARGES +CREDITS\nall +all +0 +0$/m)
   })
 
   it("fails with one line that says why, and exit code 1", async () => {
-    assertFailedInOneLine(await run("keys", "revoke", "nothing"), /^sluice: There is no such key\. \(key_not_found\)$/m)
+    assertFailedInOneLine(await run("keys", "revoke", "nothing"), /^There is no such key\. \(key_not_found\)$/m)
     assertFailedInOneLine(await run("usage", "--from", "soon"), /from: Expected a UTC day/)
     assertFailedInOneLine(await run("credits", "--key", "sl_wrong"), /\(unauthorized\)/)
     const nobody = `http://127.0.0.1:${await freePort()}`
     assertFailedInOneLine(await run("keys", "list", "--url", nobody), /Cannot reach http:.*is the server running\?/)
     assertFailedInOneLine(await run("keys", "list", "--url", "localhost:4000"), /Not an http address/)
-    const elsewhere = { env: { SLUICE_URL: server.url, SLUICE_DATA_DIR: "none" }, cwd: server.dataDir }
-    assertFailedInOneLine(await sluice(["keys", "list"], elsewhere), /No API key: give --key or SLUICE_KEY/)
+    const elsewhere = await runCommand(["keys", "list"], { SLUICE_URL: server.url, SLUICE_DATA_DIR: "/none" })
+    assertFailedInOneLine(elsewhere, /No API key: give --key or SLUICE_KEY/)
   })
 
   it("says so when something else than Sluice answers", async () => {
@@ -108,13 +108,24 @@ describe("The command line, against a server in a process of its own", { timeout
     assertFailedInOneLine(result, /does not answer as Sluice does/)
   })
 
-  it("tells its version, and leaves no secret in the server's log", async () => {
+  it("leaves no secret in the server's log", async () => {
     const { secret } = (await json("keys", "create", "logged", "--scope", "invoke")).createApiKey
     await statusWith(secret)
     await statusWith(`${secret}x`)
-    assert.include((await run("--version")).stdout, packageJson.version)
     const log = server.stdout + server.stderr
     assert.include(log, "POST /graphql 200")
     for (const key of [secret, server.apiKey]) assert.notInclude(log, key.split("_")[2]!)
+  })
+
+  it("is installed as `sluice`, which prints to standard output and fails with exit code 1", async () => {
+    const options = { env, cwd: server.dataDir }
+    const [version, listed, failed] = await Promise.all([
+      sluice(["--version"], options),
+      sluice(["keys", "list"], options),
+      sluice(["keys", "revoke", "nothing"], options)
+    ])
+    assert.include(version.stdout, packageJson.version)
+    assert.include(listed.stdout, "bootstrap")
+    assertFailedInOneLine(failed, /^sluice: There is no such key\. \(key_not_found\)$/m)
   })
 })

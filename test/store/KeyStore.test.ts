@@ -1,6 +1,6 @@
-import { assert, it } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { TestClock } from "effect/testing"
+import { assert } from "vitest"
 import { KeyId } from "../../src/domain/Ids.ts"
 import { KeyStore } from "../../src/store/KeyStore.ts"
 import { acme, describeKeyStores, keyOf, never, other, root } from "../support/KeyStores.ts"
@@ -10,10 +10,7 @@ const reasonOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<
 
 const inSeconds = (seconds: number) => Option.some(new Date(seconds * 1000))
 
-describeKeyStores("KeyStore", (layer) => {
-  const test = (name: string, run: Effect.Effect<void, unknown, KeyStore>) =>
-    it.effect(name, () => Effect.provide(run, layer))
-
+describeKeyStores("KeyStore", (test) => {
   test(
     "finds a key until it expires, and says how long that is",
     Effect.gen(function* () {

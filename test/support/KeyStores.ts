@@ -1,10 +1,12 @@
-import { Effect, Layer, Option } from "effect"
+import { it, layer } from "@effect/vitest"
+import { Effect, Layer, type Scope as Lifetime, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { describe } from "vitest"
 import type { Scope } from "../../src/domain/Account.ts"
 import { KeyId, OrganizationId } from "../../src/domain/Ids.ts"
 import { KeyStore } from "../../src/store/KeyStore.ts"
-import { describeDrivers, layerVirtualTime, type TestDriver } from "./Database.ts"
+import { describeDrivers, layerVirtualTime } from "./Database.ts"
 
 /** Organizations that exist in every store under test. */
 export const acme = OrganizationId.make("acme")
@@ -30,19 +32,36 @@ const insertOrganizations = Effect.gen(function* () {
   yield* sql`INSERT INTO organizations (id, name) VALUES (${acme}, 'Acme'), (${other}, 'Other')`
 })
 
-const withRoot = <E, R>(layer: Layer.Layer<KeyStore, E, R>) =>
-  Layer.effectDiscard(putRoot).pipe(Layer.provideMerge(layer), Layer.orDie)
+/** Each test starts without keys but `root`. */
+const forgetKeys = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`DELETE FROM api_keys`
+})
 
-const layerOn = (driver: TestDriver) =>
-  withRoot(
-    KeyStore.layer.pipe(
-      Layer.provide(layerVirtualTime),
-      Layer.provideMerge(Layer.effectDiscard(insertOrganizations).pipe(Layer.provideMerge(driver.layer)))
-    )
+type Run = (name: string, run: Effect.Effect<void, unknown, KeyStore | Lifetime.Scope>) => void
+
+/**
+ * Defines the same tests for the store in memory and on every database there is. Each test starts at the time 0 without
+ * keys but `root`.
+ */
+export const describeKeyStores = (name: string, define: (test: Run) => void): void => {
+  const runWith =
+    <E, R>(store: Layer.Layer<KeyStore, E, R>) =>
+    (run: Effect.Effect<void, unknown, KeyStore | Lifetime.Scope>) =>
+      Effect.andThen(putRoot, run).pipe(Effect.scoped, Effect.provide(store), Effect.provide(TestClock.layer()))
+
+  describe(`${name} in memory`, () =>
+    define((title, run) => it.effect(title, () => runWith(KeyStore.layerMemory)(run))))
+
+  const store = Layer.effectDiscard(forgetKeys).pipe(
+    Layer.provideMerge(KeyStore.layer),
+    Layer.provide(layerVirtualTime),
+    Layer.fresh
   )
-
-/** Defines the same tests for the store in memory and on every database there is; each test starts without keys but `root`. */
-export const describeKeyStores = (name: string, define: (store: Layer.Layer<KeyStore>) => void): void => {
-  describe(`${name} in memory`, () => define(withRoot(KeyStore.layerMemory)))
-  describeDrivers(name, (driver) => define(layerOn(driver)))
+  describeDrivers(name, ({ layer: database }) => {
+    const prepared = Layer.effectDiscard(insertOrganizations).pipe(Layer.provideMerge(database), Layer.orDie)
+    layer(prepared, { excludeTestServices: true })((it) =>
+      define((title, run) => it.effect(title, () => runWith(store)(run)))
+    )
+  })
 }
