@@ -48,6 +48,7 @@ const WORKER = join(import.meta.dirname, "LedgerWorker.ts")
 const USED = 7
 const ORPHANS_END_WITHIN_MS = 60_000
 const POLL_MS = 50
+const MAX_FAILED_STARTS = 10
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -101,18 +102,23 @@ const disturbUntilDone = async (options: ChaosOptions, organization: string, dir
   const start = () => new Worker(options, organization, directory)
   const workers = Array.from({ length: options.processes }, start)
   const all = [...workers]
+  const replace = (index: number) => {
+    // As a supervisor does: also a process that found the database away when it started.
+    if (all.length > options.processes + options.kills + MAX_FAILED_STARTS) throw new Error("Processes do not start")
+    workers[index] = start()
+    all.push(workers[index]!)
+  }
   const kills = spread(options.kills, options.requests)
   const disturbances = spread(options.disturbances, options.requests)
   try {
     for (let made = 0; made < options.requests; made = all.reduce((sum, { lines }) => sum + lines, 0)) {
       await sleep(POLL_MS)
-      if (workers.some(({ isRunning }) => !isRunning)) throw new Error("A worker ended by itself")
+      for (const [index, { isRunning }] of workers.entries()) if (!isRunning) replace(index)
       if (made >= (kills[0] ?? Number.POSITIVE_INFINITY)) {
         const victim = kills.length % workers.length
         kills.shift()
         await workers[victim]!.kill()
-        workers[victim] = start()
-        all.push(workers[victim]!)
+        replace(victim)
       }
       if (made >= (disturbances[0] ?? Number.POSITIVE_INFINITY)) {
         disturbances.shift()
