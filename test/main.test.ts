@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it, onTestFinished } from "vitest"
-import { type ServerProcess, startServer } from "./support/Process.ts"
+import { freePort, type ServerProcess, startServer } from "./support/Process.ts"
 
 const TIMEOUT_MS = 120_000
 
@@ -180,14 +180,14 @@ it("is started by npm as by hand: told to stop, it drains and exits 0", { timeou
   const dataDir = await dataDirectory()
   const npm = spawn("npm", ["start", "--silent"], {
     cwd: join(import.meta.dirname, ".."),
-    env: { ...process.env, SLUICE_DATA_DIR: dataDir, PORT: "0" }
+    env: { ...process.env, SLUICE_DATA_DIR: dataDir, PORT: String(await freePort()) }
   })
   onTestFinished(() => {
     npm.kill("SIGKILL")
   })
   let output = ""
   npm.stdout.on("data", (text) => (output += text))
-  while (!output.includes("listens on")) await once(npm.stdout, "data")
+  while (!output.includes("listens on") && npm.exitCode === null) await once(npm.stdout, "data")
   npm.kill("SIGTERM")
   const [code] = await once(npm, "exit")
   assert.strictEqual(code, 0)
