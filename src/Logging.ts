@@ -4,7 +4,7 @@ import { Config, Effect, Layer, Logger, References } from "effect"
 export const Logging = Layer.unwrap(
   Effect.gen(function* () {
     const level = yield* Config.LogLevel("SLUICE_LOG_LEVEL").pipe(Config.withDefault("Info"))
-    const logger = process.stderr.isTTY ? Logger.consolePretty() : Logger.consoleJson
+    const logger = process.stderr.isTTY ? Logger.consolePretty() : Logger.withConsoleError(Logger.formatJson)
     return Layer.mergeAll(
       Logger.layer([logger]),
       Layer.succeed(Logger.LogToStderr, true),

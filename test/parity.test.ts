@@ -41,6 +41,18 @@ describe("The contracts of REST and GraphQL", () => {
     })
   }
 
+  it("take an idempotency key for every mutation that costs, as REST does for every POST", () => {
+    const mutations = rootFields.filter(({ name, root }) => root === "mutation" && name in restContracts)
+    assert.isNotEmpty(mutations)
+    for (const { args, name } of mutations) {
+      assert.include(
+        args.map((arg) => `${arg.name}: ${arg.type}`),
+        "idempotencyKey: String",
+        name
+      )
+    }
+  })
+
   it("let one operation fail without taking the answers of others with it", () => {
     for (const { name, type } of rootFields) assert.notMatch(String(type), /!$/, name)
   })

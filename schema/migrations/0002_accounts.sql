@@ -213,7 +213,7 @@ BEGIN
   LOOP
     answer.place := item.place;
     IF item.shared AND earlier ? item.operation_id THEN
-      answer.charged := earlier -> item.operation_id;
+      answer.charged := earlier ->> item.operation_id;
     ELSIF item.amount IS NULL THEN
       answer.charged := item.charged;
     ELSE
@@ -233,7 +233,7 @@ BEGIN
         record_responses := array_append(record_responses, item.response);
       END IF;
       IF item.shared THEN
-        earlier := earlier || jsonb_build_object(item.operation_id, answer.charged);
+        earlier := earlier || jsonb_build_object(item.operation_id, nullif(answer.charged, 0));
       END IF;
     END IF;
     RETURN NEXT answer;

@@ -23,6 +23,8 @@ export class Caller extends Context.Service<
     readonly scopes: ReadonlySet<Scope>
     /** The rate limits as the exchange's last metered call left them. */
     readonly rateLimits: MutableRef.MutableRef<Option.Option<RateLimitState>>
+    /** Whether the exchange's last metered call was answered from an earlier one with the same idempotency key. */
+    readonly replayed: MutableRef.MutableRef<boolean>
   }
 >()("sluice/accounts/Authentication/Caller") {}
 
@@ -75,7 +77,8 @@ export class Authentication extends Context.Service<
           organizationId: record.value.organizationId,
           keyId: record.value.id,
           scopes: new Set(record.value.scopes),
-          rateLimits: MutableRef.make(Option.none<RateLimitState>())
+          rateLimits: MutableRef.make(Option.none<RateLimitState>()),
+          replayed: MutableRef.make(false)
         }
       })
 

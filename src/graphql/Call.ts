@@ -2,6 +2,7 @@ import { Effect, type Schema } from "effect"
 import { ApiError } from "../operations/ApiError.ts"
 import { decodeRequest } from "../operations/DecodeRequest.ts"
 import { validationError } from "../operations/Failures.ts"
+import { withIdempotencyKey } from "../operations/Idempotency.ts"
 import { pathFromWire, type Shape, shapeOf, toWire } from "./Shape.ts"
 
 const inGraphQlNames = (shape: Shape) => (error: ApiError) =>
@@ -30,3 +31,11 @@ export const call = <Input, Output, R>(
     Effect.mapError(inGraphQlNames(shape))
   )
 }
+
+/** Calls a paid operation, once if the client sent a key. */
+export const callPaid = <Input, Output, R>(
+  operation: (input: Input) => Effect.Effect<Output, ApiError, R>,
+  schema: Schema.Codec<Input, unknown>,
+  args: { readonly input?: unknown; readonly idempotencyKey?: string | null | undefined }
+): Effect.Effect<Output, ApiError, R> =>
+  withIdempotencyKey("graphql", "idempotencyKey", args.idempotencyKey, call(operation, schema, args.input))

@@ -2,16 +2,16 @@ import { IndexRequest, IndexResult, SearchRequest, SearchResults } from "../doma
 import { index } from "../operations/Index.ts"
 import { search } from "../operations/Search.ts"
 import { builder } from "./Builder.ts"
-import { call } from "./Call.ts"
-import { inputArgument, outputType, plainArguments } from "./DerivedTypes.ts"
+import { call, callPaid } from "./Call.ts"
+import { outputType, paidArguments, plainArguments } from "./DerivedTypes.ts"
 
 builder.mutationField("index", (t) =>
   t.field({
     description: "Puts documents into a collection, all of them or none. 0.5 credits per document.",
     type: outputType(IndexResult),
     nullable: true,
-    args: inputArgument(IndexRequest),
-    resolve: (_, { input }, { run }) => run(call(index, IndexRequest, input))
+    args: paidArguments(IndexRequest),
+    resolve: (_, args, { run }) => run(callPaid(index, IndexRequest, args))
   })
 )
 

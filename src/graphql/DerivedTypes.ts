@@ -92,6 +92,16 @@ export const outputType = <Output>(schema: Schema.Codec<Output, unknown>) =>
 export const inputArgument = (schema: Schema.Top) =>
   builder.args((t) => ({ input: t.field({ type: inputObjectType(objectShapeOf(schema)), required: true }) }))
 
+/** The arguments of a mutation that costs credits: `input`, and a key under which it runs once. */
+export const paidArguments = (schema: Schema.Top) =>
+  builder.args((t) => ({
+    input: t.field({ type: inputObjectType(objectShapeOf(schema)), required: true }),
+    idempotencyKey: t.string({
+      description:
+        "Runs the call once: the same key with the same input is answered alike for 24 hours, free of charge."
+    })
+  }))
+
 /** The fields of a request as the plain arguments of a query. */
 export const plainArguments = (schema: Schema.Top) =>
   builder.args((t) =>

@@ -3,9 +3,9 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Authentication, Caller } from "../accounts/Authentication.ts"
 import type { ApiError } from "../operations/ApiError.ts"
 import { asApiError } from "../operations/Failures.ts"
-import { rateLimitFields } from "../operations/RateLimitFields.ts"
 import { CurrentRequestId } from "../operations/RequestId.ts"
 import { withRequestRules } from "../operations/RequestRules.ts"
+import { responseFields } from "../operations/ResponseFields.ts"
 import { readParams } from "./Body.ts"
 import { makeContext } from "./Bridge.ts"
 import { errorBody } from "./Errors.ts"
@@ -53,7 +53,7 @@ const answer = Effect.gen(function* () {
       asApiError,
       Effect.catch(refuse),
       Effect.flatMap((response) =>
-        Effect.map(rateLimitFields, (fields) => HttpServerResponse.setHeaders(response, fields))
+        Effect.map(responseFields, (fields) => HttpServerResponse.setHeaders(response, fields))
       ),
       Effect.provideService(Caller, caller)
     )

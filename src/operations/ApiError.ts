@@ -69,6 +69,10 @@ export class ApiError extends Data.TaggedError("ApiError")<{
     return errorCodes[this.code].status
   }
 
+  get retryable(): boolean {
+    return errorCodes[this.code].retryable
+  }
+
   /** Response headers that belong to the error beside its body. */
   get headers(): Record<string, string> {
     return {

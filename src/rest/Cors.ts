@@ -11,8 +11,8 @@ export const Cors = Layer.unwrap(
       : HttpRouter.cors({
           allowedOrigins,
           allowedMethods: ["GET", "POST"],
-          allowedHeaders: ["authorization", "content-type", "request-timeout", "x-request-id"],
-          exposedHeaders: ["ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
+          allowedHeaders: ["authorization", "content-type", "idempotency-key", "request-timeout", "x-request-id"],
+          exposedHeaders: ["idempotent-replayed", "ratelimit", "ratelimit-policy", "retry-after", "x-request-id"],
           maxAge: 3600
         })
   )

@@ -2,8 +2,9 @@ import { Effect, Layer } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Authentication, Caller } from "../accounts/Authentication.ts"
 import { asApiError } from "../operations/Failures.ts"
-import { rateLimitFields } from "../operations/RateLimitFields.ts"
+import { withIdempotencyKey } from "../operations/Idempotency.ts"
 import { withRequestRules } from "../operations/RequestRules.ts"
+import { responseFields } from "../operations/ResponseFields.ts"
 import { withErrorResponse } from "./ErrorResponse.ts"
 import { Authorization, ErrorEnvelope, RequestRules } from "./Middleware.ts"
 import { withPayloadError } from "./PayloadError.ts"
@@ -17,13 +18,13 @@ const AuthorizationLive = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const authentication = yield* Authentication
-    const services = yield* Effect.context<Exclude<Effect.Services<typeof rateLimitFields>, Caller>>()
+    const services = yield* Effect.context<Exclude<Effect.Services<typeof responseFields>, Caller>>()
     return {
       bearer: (httpEffect, { credential }) =>
         Effect.flatMap(asApiError(authentication.authenticate(credential)), (caller) =>
           Effect.andThen(
             HttpEffect.appendPreResponseHandler((_, response) =>
-              rateLimitFields.pipe(
+              responseFields.pipe(
                 Effect.map((fields) => HttpServerResponse.setHeaders(response, fields)),
                 Effect.provideService(Caller, caller),
                 Effect.provide(services)
@@ -37,7 +38,12 @@ const AuthorizationLive = Layer.effect(
 )
 
 const RequestRulesLive = Layer.succeed(RequestRules, (httpEffect) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => withRequestRules(request, httpEffect))
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    withRequestRules(
+      request,
+      withIdempotencyKey("rest", "Idempotency-Key", request.headers["idempotency-key"], httpEffect)
+    )
+  )
 )
 
 /** The contract's middleware at work. */

@@ -143,8 +143,9 @@ export const rootFields: ReadonlyArray<RootField> = [
   ...rootFieldsOf("mutation", schema.getMutationType()!)
 ]
 
+/** The idempotency key is no part of the input: REST takes it as a header. */
 const inputOf = ({ args }: RootField): Fields => {
-  const input = args.length === 1 && args[0]!.name === "input" ? getNamedType(args[0]!.type) : undefined
+  const input = getNamedType(args.find(({ name }) => name === "input")?.type)
   return fieldsOfGraphQl(isInputObjectType(input) ? Object.values(input.getFields()) : args)
 }
 

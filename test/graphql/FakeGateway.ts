@@ -86,7 +86,8 @@ const AuthenticationFake = Layer.succeed(
         organizationId: OrganizationId.make("organization"),
         keyId: KeyId.make(name),
         scopes: new Set(granted),
-        rateLimits: MutableRef.make(Option.none())
+        rateLimits: MutableRef.make(Option.none()),
+        replayed: MutableRef.make(false)
       }
     })
   })

@@ -178,6 +178,6 @@ describe("The ledger in memory", () => {
 
 describeDrivers("The ledger", (driver) => {
   layer(layerSqlStore.pipe(Layer.provideMerge(driver.layer)))((it) => {
-    it.effect(guarantee, () => Effect.flatMap(sqlLedgers, (ledgers) => checkSchedules(ledgers, 200)))
+    it.effect(guarantee, () => Effect.flatMap(sqlLedgers, (ledgers) => checkSchedules(ledgers, 150)))
   })
 })

@@ -13,7 +13,8 @@ export const caller = (...scopes: ReadonlyArray<Scope>): Caller["Service"] => ({
   organizationId,
   keyId: KeyId.make("key"),
   scopes: new Set(scopes),
-  rateLimits: MutableRef.make(Option.none<RateLimitState>())
+  rateLimits: MutableRef.make(Option.none<RateLimitState>()),
+  replayed: MutableRef.make(false)
 })
 
 export const rateLimits: RateLimitState = {

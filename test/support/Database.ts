@@ -12,8 +12,8 @@ const makeEmbedded = Effect.gen(function* () {
   return yield* makeEmbeddedClient(yield* startEmbedded({ snapshot: Uint8Array.from(snapshot) }))
 })
 
-/** A database of its own on the test server, dropped with the scope. */
-const makePostgres = Effect.gen(function* () {
+/** The address of a new database on the test server, which is dropped with the scope. */
+export const createTestDatabase = Effect.gen(function* () {
   const url = new URL(inject("testDatabaseUrl")!)
   const admin = yield* connectPostgres(Redacted.make(url.href), 1)
   const name = `sluice_test_${randomBytes(8).toString("hex")}`
@@ -21,8 +21,10 @@ const makePostgres = Effect.gen(function* () {
     Effect.orDie(admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`))
   )
   url.pathname = `/${name}`
-  return yield* connectPostgres(Redacted.make(url.href), 10)
+  return url
 })
+
+const makePostgres = Effect.flatMap(createTestDatabase, (url) => connectPostgres(Redacted.make(url.href), 10))
 
 /** A fresh and migrated embedded database in memory. */
 export const layerEmbedded = layerFrom("embedded", makeEmbedded)

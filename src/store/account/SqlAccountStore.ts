@@ -1,4 +1,4 @@
-import { Duration, Effect, Option } from "effect"
+import { Duration, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Idempotency } from "../../domain/Idempotency.ts"
 import type { KeyId, OperationId, OrganizationId } from "../../domain/Ids.ts"
@@ -9,9 +9,16 @@ import { orUnavailable, orUnavailableWithin } from "../StoreUnavailable.ts"
 import { type BatchRow, type KeyUsageRow, toBatchAnswer, toRateLimitState } from "./SqlBatch.ts"
 
 /** A batch takes milliseconds. One that does not end is given up, and known to be harmless to send again. */
-const COMMIT_TIMEOUT = Duration.seconds(5)
+const COMMIT_TIMEOUT = Duration.seconds(3)
+const CHECK_TIMEOUT = Duration.seconds(1)
 /** Old idempotency records are deleted so many at a time. */
 const FORGET_AT_ONCE = 1000
+
+/** Who gives up a statement does not wait until a server that says nothing has taken it back. */
+const withoutWaiting = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.forkDetach(effect), (fiber) =>
+    Effect.onInterrupt(Fiber.join(fiber), () => Effect.sync(() => fiber.interruptUnsafe()))
+  )
 
 interface BalanceRow {
   readonly grantedMicro: number
@@ -25,14 +32,11 @@ export const makeSqlAccountStore = Effect.gen(function* () {
   const clock = yield* DatabaseClock
 
   // The account is locked before the time is taken: waiting for the lock is not held against the caller.
-  const commit = Effect.fn("AccountStore.commit")(function* (
-    organization: OrganizationId,
-    batch: Batch,
-    { defaultLimits, holdSeconds }: Terms
-  ) {
-    if (batch.settlements.length + batch.admissions.length === 0) return { settlements: [], admissions: [] }
-    const now = yield* clock
-    const rows = yield* sql<BatchRow>`
+  const commit = Effect.fn("AccountStore.commit")(
+    function* (organization: OrganizationId, batch: Batch, { defaultLimits, holdSeconds }: Terms) {
+      if (batch.settlements.length + batch.admissions.length === 0) return { settlements: [], admissions: [] }
+      const now = yield* clock
+      const rows = yield* sql<BatchRow>`
         WITH locked AS MATERIALIZED (
           SELECT organization_id FROM accounts WHERE organization_id = ${organization} FOR UPDATE
         )
@@ -42,9 +46,12 @@ export const makeSqlAccountStore = Effect.gen(function* () {
           ${JSON.stringify(admissionRows(batch.admissions))}::text::json,
           ${holdSeconds}, ${defaultLimits.perMinute}, ${defaultLimits.perDay}, ${now}
         ) AS answer`
-    if (rows.length === 0) return yield* Effect.die(new Error(`There is no organization ${organization}`))
-    return toBatchAnswer(batch, rows)
-  }, orUnavailableWithin(COMMIT_TIMEOUT))
+      if (rows.length === 0) return yield* Effect.die(new Error(`There is no organization ${organization}`))
+      return toBatchAnswer(batch, rows)
+    },
+    withoutWaiting,
+    orUnavailableWithin(COMMIT_TIMEOUT)
+  )
 
   const response = Effect.fn("AccountStore.response")(function* (
     organization: OrganizationId,
@@ -115,7 +122,7 @@ export const makeSqlAccountStore = Effect.gen(function* () {
     return released
   }).pipe(orUnavailable, Effect.withSpan("AccountStore.sweep"))
 
-  const check = sql`SELECT 1`.pipe(Effect.asVoid, orUnavailable)
+  const check = sql`SELECT 1`.pipe(Effect.asVoid, withoutWaiting, orUnavailableWithin(CHECK_TIMEOUT))
 
   return { commit, response, rateLimits, balance, extendHolds, sweep, check }
 })
