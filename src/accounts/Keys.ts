@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option, type Redacted } from "effect"
 import { allows, type Scope } from "../domain/Account.ts"
 import type { KeyId, OrganizationId } from "../domain/Ids.ts"
-import { type KeyDetails, KeyRefused, KeyStore } from "../store/KeyStore.ts"
+import { type KeyBounds, type KeyDetails, KeyRefused, KeyStore } from "../store/KeyStore.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
 import * as ApiKey from "./ApiKey.ts"
 import { type Caller, Forbidden } from "./Authentication.ts"
@@ -32,7 +32,8 @@ export class Keys extends Context.Service<
         readonly organizationId: OrganizationId
         readonly name: string
         readonly scopes: ReadonlyArray<Scope>
-        readonly expiresAt: Option.Option<Date>
+        /** When the key ends, and how many calls it may make in any 60 seconds. */
+        readonly bounds: KeyBounds
       }
     ): Managed<NewKey>
     /**
@@ -66,12 +67,12 @@ export class Keys extends Context.Service<
 
       const create = Effect.fn("Keys.create")(function* (
         caller: By,
-        { expiresAt, name, organizationId, scopes }: Parameters<Keys["Service"]["create"]>[1]
+        { bounds, name, organizationId, scopes }: Parameters<Keys["Service"]["create"]>[1]
       ) {
         yield* requireAll(caller, scopes)
         const { record, secret } = issue()
         const key = { ...record, organizationId, name, scopes: [...new Set(scopes)] }
-        return { secret, key: yield* store.create(key, expiresAt, caller) }
+        return { secret, key: yield* store.create(key, bounds, caller) }
       })
 
       const rotate = Effect.fn("Keys.rotate")(function* (

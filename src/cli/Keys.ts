@@ -63,12 +63,18 @@ const create = Command.make(
       Flag.atLeast(1)
     ),
     expires,
+    perMinute: Flag.Int("per-minute").pipe(
+      Flag.withDescription("Calls that the key may make in any 60 seconds"),
+      Flag.optional
+    ),
     organization
   },
-  ({ expires, name, organization, scope, ...flags }) =>
+  ({ expires, name, organization, perMinute, scope, ...flags }) =>
     answer(flags, {
       query: `mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { ${ISSUED_FIELDS} } }`,
-      variables: { input: { name, scopes: scope, ...given({ expiresAt: expires, organizationId: organization }) } },
+      variables: {
+        input: { name, scopes: scope, ...given({ expiresAt: expires, organizationId: organization, perMinute }) }
+      },
       schema: Schema.Struct({ createApiKey: Issued }),
       show: ({ createApiKey }) => showIssued(createApiKey)
     })

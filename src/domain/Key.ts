@@ -26,6 +26,9 @@ export const ApiKey = Schema.Struct({
   last_used_at: Schema.optionalKey(
     Schema.String.annotate({ description: "When the key was last used, to the minute or so, ISO 8601 in UTC." })
   ),
+  per_minute: Schema.optionalKey(
+    Schema.Int.annotate({ description: "Calls that the key may make in any 60 seconds, of those of its organization." })
+  ),
   rotated_from: Schema.optionalKey(Schema.String.annotate({ description: "The key that this one takes over from." }))
 }).annotate({ identifier: "ApiKey", description: "An API key without its secret." })
 export type ApiKey = typeof ApiKey.Type
@@ -46,6 +49,11 @@ export const CreateApiKeyRequest = Schema.Struct({
     .check(Schema.isMinLength(1))
     .annotate({ description: "What the key may do; no more than the key that makes it." }),
   expires_at: expiresAt,
+  per_minute: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 })).annotate({
+      description: "Calls that the key may make in any 60 seconds; the organization's limit holds besides."
+    })
+  ),
   organization_id: Schema.optionalKey(OrganizationIdText)
 }).annotate({ identifier: "CreateApiKeyRequest", description: "A key to make." })
 export type CreateApiKeyRequest = typeof CreateApiKeyRequest.Type

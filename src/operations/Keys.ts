@@ -25,6 +25,7 @@ const toApiKey = (key: KeyDetails): ApiKey => ({
   ...(key.expiresAt === null ? {} : { expires_at: key.expiresAt.toISOString() }),
   ...(key.revokedAt === null ? {} : { revoked_at: key.revokedAt.toISOString() }),
   ...(key.lastUsedAt === null ? {} : { last_used_at: key.lastUsedAt.toISOString() }),
+  ...(key.perMinute === null ? {} : { per_minute: key.perMinute }),
   ...(key.rotatedFrom === null ? {} : { rotated_from: key.rotatedFrom })
 })
 
@@ -51,11 +52,11 @@ export const apiKeys = Metered.free({
 export const createApiKey = Metered.free({
   operation: "create_api_key",
   scope: "admin",
-  run: Effect.fnUntraced(function* ({ expires_at, name, organization_id, scopes }: CreateApiKeyRequest) {
+  run: Effect.fnUntraced(function* ({ expires_at, name, organization_id, per_minute, scopes }: CreateApiKeyRequest) {
     const caller = yield* Caller
     const organizationId = yield* (yield* Organizations).target(caller, organization_id)
-    const key = { organizationId, name, scopes, expiresAt: toDate(expires_at) }
-    return toIssuedKey(yield* (yield* Keys).create(caller, key))
+    const bounds = { expiresAt: toDate(expires_at), perMinute: Option.fromUndefinedOr(per_minute) }
+    return toIssuedKey(yield* (yield* Keys).create(caller, { organizationId, name, scopes, bounds }))
   })
 })
 

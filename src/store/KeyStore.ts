@@ -4,6 +4,7 @@ import type { KeyId, OrganizationId } from "../domain/Ids.ts"
 import { DatabaseClock } from "./Database.ts"
 import type {
   KeyActor,
+  KeyBounds,
   KeyDetails,
   KeyRecord,
   KeyRefused,
@@ -15,7 +16,14 @@ import { makeMemoryKeys } from "./keys/MemoryKeys.ts"
 import { makeSqlKeys } from "./keys/SqlKeys.ts"
 import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
-export { type KeyActor, type KeyDetails, type KeyRecord, KeyRefused, type WorkingKey } from "./keys/KeyRecord.ts"
+export {
+  type KeyActor,
+  type KeyBounds,
+  type KeyDetails,
+  type KeyRecord,
+  KeyRefused,
+  type WorkingKey
+} from "./keys/KeyRecord.ts"
 
 type Changed<A> = Effect.Effect<A, KeyRefused | StoreUnavailable>
 
@@ -29,10 +37,10 @@ export class KeyStore extends Context.Service<
     put(key: KeyRecord): Effect.Effect<void, StoreUnavailable>
     details(id: KeyId): Effect.Effect<Option.Option<KeyDetails>, StoreUnavailable>
     list(organization: OrganizationId): Effect.Effect<ReadonlyArray<KeyDetails>, StoreUnavailable>
-    create(key: KeyRecord, expiresAt: Option.Option<Date>, actor: KeyActor): Changed<KeyDetails>
+    create(key: KeyRecord, bounds: KeyBounds, actor: KeyActor): Changed<KeyDetails>
     /**
      * Stores `key` as the successor of the key `from`, which goes on working for `overlapSeconds`, but not beyond its own
-     * expiry. Without `expiresAt` the successor ends when `from` would have.
+     * expiry. The successor has the limit of `from` and, without `expiresAt`, ends when `from` would have.
      */
     rotate(from: KeyId, key: KeyRecord, succession: KeySuccession, actor: KeyActor): Changed<KeyDetails>
     /**

@@ -2,26 +2,21 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, MutableRef, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as ApiKey from "../../src/accounts/ApiKey.ts"
-import { Authentication, type Caller } from "../../src/accounts/Authentication.ts"
+import { Authentication } from "../../src/accounts/Authentication.ts"
 import { InstallationSecret } from "../../src/accounts/InstallationSecret.ts"
 import { Keys } from "../../src/accounts/Keys.ts"
 import type { Scope } from "../../src/domain/Account.ts"
 import { KeyId, type OrganizationId } from "../../src/domain/Ids.ts"
 import { KeyStore } from "../../src/store/KeyStore.ts"
-import { unavailable } from "../support/Callers.ts"
-import { acme, describeKeyStores, never, other, root } from "../support/KeyStores.ts"
+import { caller, unavailable } from "../support/Callers.ts"
+import { acme, describeKeyStores, never, other, root, unbounded, until } from "../support/KeyStores.ts"
 
 const pepper = Redacted.make(new TextEncoder().encode("pepper of the tests"))
 
-const callerOf = (
-  keyId: string,
-  scopes: ReadonlyArray<Scope>,
-  organizationId: OrganizationId = acme
-): Caller["Service"] => ({
+const callerOf = (keyId: string, scopes: ReadonlyArray<Scope>, organizationId: OrganizationId = acme) => ({
+  ...caller(...scopes),
   organizationId,
-  keyId: KeyId.make(keyId),
-  scopes: new Set(scopes),
-  rateLimits: MutableRef.make(Option.none())
+  keyId: KeyId.make(keyId)
 })
 
 const operator = callerOf(root.keyId, ["operator"], other)
@@ -42,7 +37,7 @@ const startProcess = Effect.gen(function* () {
   }
 })
 
-const newKey = { organizationId: acme, name: "key", scopes: ["invoke"] as const, expiresAt: never }
+const newKey = { organizationId: acme, name: "key", scopes: ["invoke"] as const, bounds: unbounded }
 
 describeKeyStores("Authentication in two processes", (define) => {
   const test = <E>(
@@ -65,7 +60,7 @@ describeKeyStores("Authentication in two processes", (define) => {
       const key = ApiKey.generate()
       assert.deepStrictEqual([yield* a.admits(key), yield* b.admits(key)], [false, false])
       const record = { id: Option.getOrThrow(ApiKey.keyId(key)), secretHmac: ApiKey.hmac(key, pepper) }
-      yield* store.create({ ...record, organizationId: acme, name: "key", scopes: ["invoke"] }, never, root)
+      yield* store.create({ ...record, organizationId: acme, name: "key", scopes: ["invoke"] }, unbounded, root)
       assert.deepStrictEqual([yield* a.admits(key), yield* b.admits(key)], [true, true])
     }))
 
@@ -97,8 +92,8 @@ describeKeyStores("Authentication in two processes", (define) => {
 
   test("ends a key at its expiry", (a, b) =>
     Effect.gen(function* () {
-      const expiresAt = Option.some(new Date(10_000))
-      const { secret } = yield* a.keys.create(operator, { ...newKey, expiresAt })
+      const bounds = until(Option.some(new Date(10_000)))
+      const { secret } = yield* a.keys.create(operator, { ...newKey, bounds })
       yield* TestClock.adjust("9 seconds")
       assert.deepStrictEqual([yield* a.admits(secret), yield* b.admits(secret)], [true, true])
       yield* TestClock.adjust("1 second")

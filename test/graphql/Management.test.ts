@@ -194,6 +194,20 @@ describe("Management over GraphQL", () => {
       })
     )
 
+    it.effect("keeps a key to its own limit, below that of its organization, also after a rotation", () =>
+      Effect.gen(function* () {
+        const gateway = yield* Gateway
+        const tenant = yield* gateway.tenant()
+        const { apiKey, secret } = yield* createKey(tenant, { scopes: ["admin"], perMinute: 1 })
+        assert.isUndefined((yield* call({ key: secret }, KEYS)).code)
+        assert.strictEqual((yield* call({ key: secret }, KEYS)).code, "rate_limited")
+        const rotated = (yield* call(tenant, ROTATE_KEY, { input: { id: apiKey.id } })).data.rotateApiKey
+        assert.isUndefined((yield* call({ key: rotated.secret }, KEYS)).code)
+        assert.strictEqual((yield* call({ key: rotated.secret }, KEYS)).code, "rate_limited")
+        assert.isUndefined((yield* call(tenant, KEYS)).code)
+      })
+    )
+
     it.effect("makes an organization whose first key does everything within it and nothing outside", () =>
       Effect.gen(function* () {
         const operator = yield* (yield* Gateway).tenant()

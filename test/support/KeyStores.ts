@@ -25,6 +25,12 @@ export const keyOf = (id: string, scopes: ReadonlyArray<Scope> = ["invoke"], org
 
 export const never = Option.none<Date>()
 
+/** The bounds of a key that ends then. */
+export const until = (expiresAt: Option.Option<Date>) => ({ expiresAt, perMinute: Option.none<number>() })
+
+/** The bounds of a key that has none. */
+export const unbounded = until(never)
+
 const putRoot = Effect.flatMap(KeyStore, (store) => store.put(keyOf("root", ["operator"], other)))
 
 const insertOrganizations = Effect.gen(function* () {

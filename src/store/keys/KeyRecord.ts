@@ -23,6 +23,8 @@ export interface KeyDetails extends Omit<KeyRecord, "secretHmac"> {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
+  /** Calls in any 60 seconds, beside what the organization may make; null for no limit of its own. */
+  readonly perMinute: number | null
   readonly rotatedFrom: KeyId | null
 }
 
@@ -30,6 +32,12 @@ export interface KeyDetails extends Omit<KeyRecord, "secretHmac"> {
 export interface KeyActor {
   readonly keyId: KeyId
   readonly organizationId: OrganizationId
+}
+
+/** What a new key may not go beyond. */
+export interface KeyBounds {
+  readonly expiresAt: Option.Option<Date>
+  readonly perMinute: Option.Option<number>
 }
 
 /** How a key takes over from another one, which goes on working for `overlapSeconds`. */

@@ -34,12 +34,16 @@ export const makeMemoryKeys = Effect.sync((): KeyStore["Service"] => {
   const rows = new Map<KeyId, Row>()
   const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-  const blank = { expiresAt: null, revokedAt: null, lastUsedAt: null, rotatedFrom: null }
+  const blank = { expiresAt: null, revokedAt: null, lastUsedAt: null, perMinute: null, rotatedFrom: null }
 
-  const add = Effect.fnUntraced(function* (key: KeyRecord, expiresAt: Date | null, rotatedFrom: KeyId | null) {
+  const add = Effect.fnUntraced(function* (
+    key: KeyRecord,
+    terms: Pick<Row, "expiresAt" | "perMinute" | "rotatedFrom">
+  ) {
     const createdAt = yield* now
-    if (expiresAt !== null && expiresAt <= createdAt) return yield* new KeyRefused({ reason: "expiry_past" })
-    const row = { ...key, ...blank, createdAt, expiresAt, rotatedFrom }
+    if (terms.expiresAt !== null && terms.expiresAt <= createdAt)
+      return yield* new KeyRefused({ reason: "expiry_past" })
+    const row = { ...key, ...blank, ...terms, createdAt }
     rows.set(key.id, row)
     return detailsAt(row, createdAt)
   })
@@ -63,11 +67,11 @@ export const makeMemoryKeys = Effect.sync((): KeyStore["Service"] => {
       return yield* new KeyRefused({ reason: "already_rotated" })
     }
     if (statusAt(old, moment) !== "active") return yield* new KeyRefused({ reason: "not_active" })
-    const created = yield* add(
-      key,
-      Option.getOrElse(expiresAt, () => old.expiresAt),
-      from
-    )
+    const created = yield* add(key, {
+      expiresAt: Option.getOrElse(expiresAt, () => old.expiresAt),
+      perMinute: old.perMinute,
+      rotatedFrom: from
+    })
     const overlapEnd = moment.getTime() + overlapSeconds * 1000
     rows.set(from, { ...old, expiresAt: new Date(Math.min(endOf(old), overlapEnd)) })
     return created
@@ -118,7 +122,14 @@ export const makeMemoryKeys = Effect.sync((): KeyStore["Service"] => {
           .slice(0, MAX_LISTED_KEYS)
           .map((row) => detailsAt(row, moment))
       ),
-    create: (key, expiresAt, actor) => change(actor, add(key, Option.getOrNull(expiresAt), null)),
+    create: (key, { expiresAt, perMinute }, actor) => {
+      const terms = {
+        expiresAt: Option.getOrNull(expiresAt),
+        perMinute: Option.getOrNull(perMinute),
+        rotatedFrom: null
+      }
+      return change(actor, add(key, terms))
+    },
     rotate: (from, key, succession, actor) => change(actor, succeed(from, key, succession)),
     revoke: ({ id }, actor) => change(actor, end(id, actor)),
     noteUse: (uses: ReadonlyArray<KeyUse>) =>

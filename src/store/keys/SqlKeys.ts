@@ -5,6 +5,7 @@ import type { KeyStore } from "../KeyStore.ts"
 import { orUnavailable } from "../StoreUnavailable.ts"
 import {
   type KeyActor,
+  type KeyBounds,
   type KeyDetails,
   type KeyRecord,
   KeyRefused,
@@ -19,7 +20,7 @@ export const writeKey = (sql: SqlClient.SqlClient, key: KeyRecord) => sql`
   INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes)
   VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes})
   ON CONFLICT (id) DO UPDATE SET name = excluded.name, secret_hmac = excluded.secret_hmac,
-    scopes = excluded.scopes, revoked_at = NULL, expires_at = NULL`
+    scopes = excluded.scopes, revoked_at = NULL, expires_at = NULL, per_minute = NULL`
 
 export const makeSqlKeys = (
   sql: SqlClient.SqlClient,
@@ -29,17 +30,21 @@ export const makeSqlKeys = (
     clock,
     (now) => sql`
       id, organization_id AS "organizationId", name, scopes, created_at AS "createdAt", expires_at AS "expiresAt",
-      revoked_at AS "revokedAt", last_used_at AS "lastUsedAt", rotated_from AS "rotatedFrom",
+      revoked_at AS "revokedAt", last_used_at AS "lastUsedAt", per_minute AS "perMinute", rotated_from AS "rotatedFrom",
       CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= ${now} THEN 'expired' ELSE 'active' END
         AS status`
   )
 
-  const insert = Effect.fnUntraced(function* (key: KeyRecord, expiresAt: Date | null, rotatedFrom: KeyId | null) {
+  const insert = Effect.fnUntraced(function* (
+    key: KeyRecord,
+    terms: Pick<KeyDetails, "expiresAt" | "perMinute" | "rotatedFrom">
+  ) {
     const now = yield* clock
     const [row] = yield* sql<KeyDetails>`
-      INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes, created_at, expires_at, rotated_from)
-      VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes}, ${now}, ${expiresAt},
-        ${rotatedFrom})
+      INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes, created_at, expires_at, per_minute,
+        rotated_from)
+      VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes}, ${now},
+        ${terms.expiresAt}, ${terms.perMinute}, ${terms.rotatedFrom})
       RETURNING ${yield* columns}`
     if (row!.status !== "active") return yield* new KeyRefused({ reason: "expiry_past" })
     return row!
@@ -84,8 +89,14 @@ export const makeSqlKeys = (
   }, orUnavailable)
 
   const create = Effect.fn("KeyStore.create")(
-    (key: KeyRecord, expiresAt: Option.Option<Date>, actor: KeyActor) =>
-      change(key.organizationId, actor, insert(key, Option.getOrNull(expiresAt), null)),
+    (key: KeyRecord, { expiresAt, perMinute }: KeyBounds, actor: KeyActor) => {
+      const terms = {
+        expiresAt: Option.getOrNull(expiresAt),
+        perMinute: Option.getOrNull(perMinute),
+        rotatedFrom: null
+      }
+      return change(key.organizationId, actor, insert(key, terms))
+    },
     orUnavailable
   )
 
@@ -101,11 +112,11 @@ export const makeSqlKeys = (
     if (old === undefined) return yield* new KeyRefused({ reason: "not_found" })
     if (old.rotated) return yield* new KeyRefused({ reason: "already_rotated" })
     if (old.status !== "active") return yield* new KeyRefused({ reason: "not_active" })
-    const created = yield* insert(
-      key,
-      Option.getOrElse(expiresAt, () => old.expiresAt),
-      from
-    )
+    const created = yield* insert(key, {
+      expiresAt: Option.getOrElse(expiresAt, () => old.expiresAt),
+      perMinute: old.perMinute,
+      rotatedFrom: from
+    })
     yield* sql`
       UPDATE api_keys SET expires_at = least(expires_at, ${now} + make_interval(secs => ${overlapSeconds}))
        WHERE id = ${from}`
