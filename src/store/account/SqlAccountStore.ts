@@ -9,7 +9,7 @@ import { orUnavailable, orUnavailableWithin } from "../StoreUnavailable.ts"
 import { type BatchRow, type KeyUsageRow, toBatchAnswer, toRateLimitState } from "./SqlBatch.ts"
 
 /** A batch takes milliseconds. One that does not end is given up, and known to be harmless to send again. */
-const COMMIT_TIMEOUT = Duration.seconds(3)
+const COMMIT_TIMEOUT = Duration.seconds(5)
 const CHECK_TIMEOUT = Duration.seconds(1)
 /** Old idempotency records are deleted so many at a time. */
 const FORGET_AT_ONCE = 1000
