@@ -121,7 +121,8 @@ export class Credits extends Context.Service<
       ): Effect.fn.Return<Admitted, AdmitFailure> {
         switch (outcome) {
           case "admitted":
-            live.add(call.operationId)
+            // A free call without a key has no hold, and nobody settles it.
+            if (call.boundMicro > 0 || call.idempotency !== undefined) live.add(call.operationId)
             return { rateLimits, replay: Option.none() }
           case "replay": {
             const response = yield* replay(organization, call)

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { GenerateRequest } from "../domain/Generate.ts"
 import { generateMicro } from "../domain/Tariff.ts"
-import { countTokens } from "../domain/Tokens.ts"
+import { estimateTokens } from "../domain/Tokens.ts"
 import { LanguageModels } from "../providers/LanguageModels.ts"
 import { ModelRefused, ProviderError } from "../providers/ProviderError.ts"
 import * as Metered from "./Metered.ts"
@@ -27,7 +27,7 @@ export const generate = Metered.paid({
     }
     return {
       boundMicro: generateMicro(promptTokensBound(prompt, system ?? "") + maxTokens),
-      usedWhenAbandoned: () => generateMicro(countTokens(prompt) + countTokens(system ?? "")),
+      usedWhenAbandoned: () => generateMicro(estimateTokens(prompt) + estimateTokens(system ?? "")),
       run: Effect.map(
         model.generate({
           prompt,

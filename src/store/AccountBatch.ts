@@ -18,7 +18,7 @@ export interface Settlement {
   readonly operationId: OperationId
   /** What it used, in micro-credits. */
   readonly usedMicro: number
-  /** What to answer to its idempotency key from now on; without it, the key is forgotten and the call may run again. */
+  /** What to answer to its idempotency key from now on, as JSON; without it, the key is forgotten and the call may run again. */
   readonly response?: string
 }
 
@@ -73,23 +73,27 @@ export const settlementRows = (settlements: ReadonlyArray<Settlement>) => {
   return settlements.map(({ operationId, response, usedMicro }) => ({
     operation_id: operationId,
     used: usedMicro,
-    response,
+    response: response?.toWellFormed(),
     shared: shared.has(operationId)
   }))
 }
 
+/** The key as the database can keep it: half a surrogate pair is no text there and would fail the whole batch. */
+export const storedKey = ({ key }: Pick<Idempotency, "key">): string => key.toWellFormed()
+
+const sharedKeyOf = ({ idempotency }: AdmitCall): ReadonlyArray<string> =>
+  idempotency === undefined ? [] : [`${idempotency.space}/${storedKey(idempotency)}`]
+
 /** The admissions as `admit_batch` reads them. */
 export const admissionRows = (admissions: ReadonlyArray<AdmitCall>) => {
   const sharedIds = repeated(admissions.map(({ operationId }) => operationId))
-  const keyOf = ({ idempotency }: AdmitCall) =>
-    idempotency === undefined ? [] : [`${idempotency.space}/${idempotency.key}`]
-  const sharedKeys = repeated(admissions.flatMap(keyOf))
+  const sharedKeys = repeated(admissions.flatMap(sharedKeyOf))
   return admissions.map((call) => ({
     operation_id: call.operationId,
     operation: call.operation,
     bound: call.boundMicro,
     key_id: call.keyId,
-    ...call.idempotency,
-    shared: sharedIds.has(call.operationId) || keyOf(call).some((key) => sharedKeys.has(key))
+    ...(call.idempotency === undefined ? {} : { ...call.idempotency, key: storedKey(call.idempotency) }),
+    shared: sharedIds.has(call.operationId) || sharedKeyOf(call).some((key) => sharedKeys.has(key))
   }))
 }

@@ -110,6 +110,21 @@ const define = <R, E>(services: Layer.Layer<AccountStore | R, E>, ledgersOf: Eff
       })
     )
 
+    it.effect("takes any text as an idempotency key, without harm to calls that come along", () =>
+      Effect.gen(function* () {
+        const { organization } = yield* openAccount(yield* ledgersOf)
+        const credits = yield* startProcess
+        for (const key of ["'; --", "\ud800", "\u{1f600} \\u0000", "x".repeat(255)]) {
+          const first = call(1, once(key))
+          const results = yield* inParallel(2, (index) => credits.admit(organization, index === 0 ? first : call(1)))
+          assert.deepStrictEqual(failuresOf(results), [])
+          yield* credits.settle(organization, { operationId: first.operationId, usedMicro: 1, response: `"${key}"` })
+          const { replay } = yield* credits.admit(organization, call(1, once(key)))
+          assert.isTrue(Option.isSome(replay))
+        }
+      })
+    )
+
     it.effect("runs again what ended without an answer to keep", () =>
       Effect.gen(function* () {
         const { organization } = yield* openAccount(yield* ledgersOf)
@@ -173,8 +188,38 @@ const define = <R, E>(services: Layer.Layer<AccountStore | R, E>, ledgersOf: Eff
     )
   })
 
+/** The store in memory, and the operations whose holds it was asked to extend last. */
+const layerRecordingStore = (extended: { ids: ReadonlyArray<OperationId> }) =>
+  Layer.effect(
+    AccountStore,
+    Effect.map(AccountStore, (store) =>
+      AccountStore.of({
+        ...store,
+        extendHolds: (ids, life) => {
+          extended.ids = ids
+          return store.extendHolds(ids, life)
+        }
+      })
+    )
+  ).pipe(Layer.provideMerge(layerMemoryStore))
+
 describe("Credits in memory", () => {
   define(layerMemoryStore, memoryLedgers)
+
+  const extended = { ids: [] as ReadonlyArray<OperationId> }
+  layer(layerRecordingStore(extended))((it) => {
+    it.effect("keep alive what runs, and nothing that has no hold or ended", () =>
+      Effect.gen(function* () {
+        const { organization } = yield* openAccount(yield* memoryLedgers)
+        const credits = yield* startProcess
+        const [running, ended, free] = [call(10), call(10), call(0)]
+        for (const each of [running, ended, free]) yield* credits.admit(organization, each)
+        yield* credits.settle(organization, { operationId: ended.operationId, usedMicro: 1 })
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(extended.ids, [running.operationId])
+      })
+    )
+  })
 })
 
 describeDrivers("Credits", (driver) => {

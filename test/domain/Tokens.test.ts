@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { countTokens } from "../../src/domain/Tokens.ts"
+import { countTokens, estimateTokens } from "../../src/domain/Tokens.ts"
 
 describe("the token count", () => {
   it("is the encoding's own for ordinary text", () => {
@@ -23,5 +23,18 @@ describe("the token count", () => {
 
   it("survives broken surrogates", () => {
     assert.isAbove(countTokens("\ud800"), 0)
+  })
+})
+
+describe("the token estimate", () => {
+  const sentence = "The quick brown fox jumps over the lazy dog. "
+
+  it("is the count for texts of ordinary length", () => {
+    assert.strictEqual(estimateTokens(sentence.repeat(100)), countTokens(sentence.repeat(100)))
+  })
+
+  it("is near the count for long ones", () => {
+    const long = sentence.repeat(5_000)
+    assert.approximately(estimateTokens(long) / countTokens(long), 1, 0.01)
   })
 })

@@ -3,13 +3,13 @@ import { SqlClient } from "effect/sql"
 import type { Idempotency } from "../../domain/Idempotency.ts"
 import type { KeyId, OperationId, OrganizationId } from "../../domain/Ids.ts"
 import type { RateLimits } from "../../domain/RateLimit.ts"
-import { admissionRows, type Batch, settlementRows, type Terms } from "../AccountBatch.ts"
+import { admissionRows, type Batch, settlementRows, storedKey, type Terms } from "../AccountBatch.ts"
 import { DatabaseClock } from "../Database.ts"
 import { orUnavailable, orUnavailableWithin } from "../StoreUnavailable.ts"
 import { type BatchRow, type KeyUsageRow, toBatchAnswer, toRateLimitState } from "./SqlBatch.ts"
 
 /** A batch takes milliseconds. One that does not end is given up, and known to be harmless to send again. */
-const COMMIT_TIMEOUT = Duration.seconds(3)
+const COMMIT_TIMEOUT = Duration.seconds(5)
 const CHECK_TIMEOUT = Duration.seconds(1)
 /** Old idempotency records are deleted so many at a time. */
 const FORGET_AT_ONCE = 1000
@@ -55,12 +55,13 @@ export const makeSqlAccountStore = Effect.gen(function* () {
 
   const response = Effect.fn("AccountStore.response")(function* (
     organization: OrganizationId,
-    { key, space }: Idempotency
+    idempotency: Idempotency
   ) {
     const now = yield* clock
     const [row] = yield* sql<{ readonly response: string }>`
       SELECT response FROM idempotency_records
-       WHERE organization_id = ${organization} AND space = ${space} AND key = ${key} AND expires_at > ${now}`
+       WHERE organization_id = ${organization} AND space = ${idempotency.space} AND key = ${storedKey(idempotency)}
+         AND expires_at > ${now}`
     return Option.map(Option.fromNullishOr(row), (found) => found.response)
   }, orUnavailable)
 
