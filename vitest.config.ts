@@ -13,7 +13,7 @@ export default defineConfig({
     // Processes, not threads: the embedded database brings a worker thread of its own.
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
     coverage: {

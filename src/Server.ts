@@ -1,23 +1,39 @@
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { Authentication } from "./accounts/Authentication.ts"
 import { Credits } from "./accounts/Credits.ts"
+import { firstStart } from "./accounts/FirstStart.ts"
 import { InstallationSecret } from "./accounts/InstallationSecret.ts"
+import { Keys } from "./accounts/Keys.ts"
+import { Organizations } from "./accounts/Organizations.ts"
 import { GraphQl } from "./graphql/GraphQl.ts"
 import { Indexing } from "./knowledge/Indexing.ts"
 import { Retrieval } from "./knowledge/Retrieval.ts"
 import { Embeddings } from "./providers/Embeddings.ts"
 import { LanguageModels } from "./providers/LanguageModels.ts"
+import { HttpServerLive } from "./rest/HttpServer.ts"
 import { Rest } from "./rest/Rest.ts"
 import { AccountStore } from "./store/AccountStore.ts"
+import { Database } from "./store/Database.ts"
+import { KeyStore } from "./store/KeyStore.ts"
+import { LedgerStore } from "./store/LedgerStore.ts"
 import { OrganizationStore } from "./store/OrganizationStore.ts"
 import { VectorStore } from "./store/VectorStore.ts"
+import { welcome } from "./Welcome.ts"
 
 /** The one composition of live layers. What it leaves open are the edges: database, HTTP server, files, settings. */
 
-const Stores = Layer.mergeAll(AccountStore.layer, OrganizationStore.layer, VectorStore.layer)
+const Stores = Layer.mergeAll(
+  AccountStore.layer,
+  KeyStore.layer,
+  LedgerStore.layer,
+  OrganizationStore.layer,
+  VectorStore.layer
+)
 
-const Accounts = Layer.mergeAll(Authentication.layer, Credits.layer).pipe(Layer.provideMerge(InstallationSecret.layer))
+const Accounts = Layer.mergeAll(Authentication.layer, Credits.layer, Keys.layer, Organizations.layer).pipe(
+  Layer.provideMerge(InstallationSecret.layer)
+)
 
 const Knowledge = Layer.mergeAll(Indexing.layer, Retrieval.layer)
 
@@ -31,3 +47,14 @@ export const Services = Layer.mergeAll(Accounts, Knowledge).pipe(
 
 /** Both surfaces on one HTTP server. */
 export const Server = HttpRouter.serve(Layer.mergeAll(Rest, GraphQl), { disableLogger: true, disableListenLog: true })
+
+/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
+export const serve = Effect.flatMap(firstStart, (keyFile) =>
+  Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
+).pipe(Effect.provide(Services), Effect.provide(Database.layer))
+
+/** Brings the database up to date, and does nothing else. */
+export const migrate = Effect.andThen(
+  Effect.scoped(Layer.build(Database.layer)),
+  Effect.logInfo("The database is up to date")
+)

@@ -1,27 +1,25 @@
 import "effect/schema/SchemaJITCompiler/enable"
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Config, ConfigProvider, Effect, Exit, FileSystem, Layer, Schema, SchemaIssue } from "effect"
-import { Command } from "effect/cli"
+import { CliError, Command } from "effect/cli"
 import packageJson from "../package.json" with { type: "json" }
-import { firstStart } from "./accounts/FirstStart.ts"
+import { commands } from "./cli/Commands.ts"
 import { Logging } from "./Logging.ts"
-import { HttpServerLive } from "./rest/HttpServer.ts"
-import { Server, Services } from "./Server.ts"
-import { Database } from "./store/Database.ts"
-import { welcome } from "./Welcome.ts"
 
-/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
-const serve = Effect.flatMap(firstStart, (keyFile) =>
-  Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
-).pipe(Effect.provide(Services), Effect.provide(Database.layer))
+/** The server is loaded when it is to run: the other commands start in a fraction of the time without it. */
+const server = Effect.promise(() => import("./Server.ts"))
 
-const migrate = Effect.andThen(Effect.scoped(Layer.build(Database.layer)), Effect.logInfo("The database is up to date"))
+const serve = Effect.flatMap(server, (module) => module.serve)
+
+const migrate = Effect.flatMap(server, (module) => module.migrate)
 
 const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withDescription("A self-hosted AI gateway. Without a command it serves."),
   Command.withSubcommands([
     Command.make("serve", {}, () => serve).pipe(Command.withDescription("Serve REST and GraphQL (the default).")),
-    Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit."))
+    Command.make("migrate", {}, () => migrate).pipe(Command.withDescription("Bring the database up to date and exit.")),
+    ...commands
   ])
 )
 
@@ -48,7 +46,11 @@ const messageOf = (error: unknown): string => {
 
 /** A start that fails says why in one line. */
 const reportFailure = (cause: Cause.Cause<unknown>) =>
-  Effect.sync(() => process.stderr.write(`sluice: ${messageOf(Cause.squash(cause))}\n`))
+  Effect.sync(() => {
+    const error = Cause.squash(cause)
+    // What is wrong with the command line itself stands under its help already.
+    if (!CliError.isCliError(error)) process.stderr.write(`sluice: ${messageOf(error)}\n`)
+  })
 
 sluice.pipe(
   Command.run({ version: packageJson.version }),

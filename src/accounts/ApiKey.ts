@@ -48,6 +48,12 @@ export const keyId = (key: Redacted.Redacted<string>): Option.Option<KeyId> => {
 export const hmac = (key: Redacted.Redacted<string>, pepper: Redacted.Redacted<Uint8Array>): Uint8Array =>
   createHmac("sha256", Redacted.value(pepper)).update(Redacted.value(key)).digest()
 
+/** Makes keys: the secret for its owner, and what is stored of it. */
+export const issue = (pepper: Redacted.Redacted<Uint8Array>) => () => {
+  const secret = generate()
+  return { secret, record: { id: Option.getOrThrow(keyId(secret)), secretHmac: hmac(secret, pepper) } }
+}
+
 /** Compares in constant time. */
 export const matches = (stored: Uint8Array, presented: Uint8Array): boolean =>
   stored.length === presented.length && timingSafeEqual(stored, presented)

@@ -47,7 +47,8 @@ const SWEEP_EVERY = Duration.seconds(10)
 /** What an idempotency key's answer may measure. A larger one is not kept, and the call may run again. */
 const MAX_RESPONSE_LENGTH = 10 * 1024 * 1024
 
-const limits = Config.all({
+/** The rate limits of organizations that have none of their own. */
+export const installationLimits = Config.all({
   perMinute: Config.Int("SLUICE_LIMIT_PER_MINUTE").pipe(Config.withDefault(60)),
   perDay: Config.Int("SLUICE_LIMIT_PER_DAY").pipe(Config.withDefault(10_000))
 })
@@ -78,7 +79,7 @@ export class Credits extends Context.Service<
     Credits,
     Effect.gen(function* () {
       const store = yield* AccountStore
-      const defaultLimits = yield* limits
+      const defaultLimits = yield* installationLimits
       const terms = { holdSeconds: Duration.toSeconds(HOLD_LIFE), defaultLimits }
       const ledger = yield* Ledger.make(store, terms)
       const live = new Set<OperationId>()

@@ -1,11 +1,12 @@
 import { Config, Effect, FileSystem, Option, Path, Redacted, Schema } from "effect"
-import type { Scope } from "../domain/Account.ts"
+import { ALL_SCOPES } from "../domain/Account.ts"
 import { OrganizationId } from "../domain/Ids.ts"
-import { fromCredits } from "../domain/Tariff.ts"
 import { dataDirectory } from "../store/DataDirectory.ts"
+import { KeyStore } from "../store/KeyStore.ts"
 import { OrganizationStore } from "../store/OrganizationStore.ts"
 import * as ApiKey from "./ApiKey.ts"
 import { InstallationSecret } from "./InstallationSecret.ts"
+import { startingMicro } from "./Organizations.ts"
 
 /** `SLUICE_BOOTSTRAP_KEY` is no key. */
 export class BootstrapKeyInvalid extends Schema.TaggedError<BootstrapKeyInvalid>()("BootstrapKeyInvalid", {
@@ -13,7 +14,6 @@ export class BootstrapKeyInvalid extends Schema.TaggedError<BootstrapKeyInvalid>
 }) {}
 
 const ORGANIZATION = { id: OrganizationId.make("default"), name: "default" }
-const ALL_SCOPES: ReadonlyArray<Scope> = ["invoke", "manage", "admin", "operator"]
 
 const keyRecord = Effect.fnUntraced(function* (key: Redacted.Redacted<string>) {
   const pepper = yield* InstallationSecret
@@ -31,7 +31,7 @@ const useChosenKey = Effect.fnUntraced(function* (key: Redacted.Redacted<string>
   const organizations = yield* OrganizationStore
   const record = yield* keyRecord(key)
   const created = yield* organizations.create({ ...ORGANIZATION, grantedMicro, key: record })
-  if (!created) yield* organizations.putKey({ ...record, organizationId: ORGANIZATION.id })
+  if (!created) yield* (yield* KeyStore).put({ ...record, organizationId: ORGANIZATION.id })
 })
 
 /**
@@ -59,7 +59,7 @@ export const firstStart = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const directory = path.resolve(yield* dataDirectory)
-  const grantedMicro = fromCredits(yield* Config.Finite("SLUICE_CREDITS").pipe(Config.withDefault(1000)))
+  const grantedMicro = yield* startingMicro
   const chosen = yield* Config.option(Config.Redacted("SLUICE_BOOTSTRAP_KEY"))
   if (Option.isSome(chosen)) return yield* Effect.as(useChosenKey(chosen.value, grantedMicro), Option.none<string>())
   yield* fs.makeDirectory(directory, { recursive: true, mode: 0o700 })

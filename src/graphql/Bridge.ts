@@ -1,17 +1,37 @@
 import { Cause, Context, Effect, Exit, FiberSet } from "effect"
 import type { ApiError } from "../operations/ApiError.ts"
-import type { credits } from "../operations/Credits.ts"
+import type { credits, grantCredits } from "../operations/Credits.ts"
 import type { embed } from "../operations/Embed.ts"
 import { asApiError } from "../operations/Failures.ts"
 import type { generate } from "../operations/Generate.ts"
 import type { index } from "../operations/Index.ts"
+import type { apiKeys, createApiKey, revokeApiKey, rotateApiKey } from "../operations/Keys.ts"
+import type { ledger, usage } from "../operations/Ledger.ts"
+import type { createOrganization, setLimits } from "../operations/Organizations.ts"
 import { CurrentRequestId } from "../operations/RequestId.ts"
 import type { search } from "../operations/Search.ts"
 import type { status } from "../operations/Status.ts"
 
 /** What the operations of this surface need. */
 export type OperationServices = Effect.Services<
-  ReturnType<typeof credits | typeof embed | typeof generate | typeof index | typeof search | typeof status>
+  ReturnType<
+    | typeof embed
+    | typeof generate
+    | typeof index
+    | typeof search
+    | typeof status
+    // Management
+    | typeof apiKeys
+    | typeof createApiKey
+    | typeof createOrganization
+    | typeof credits
+    | typeof grantCredits
+    | typeof ledger
+    | typeof revokeApiKey
+    | typeof rotateApiKey
+    | typeof setLimits
+    | typeof usage
+  >
 >
 
 /** What every resolver gets. */

@@ -5,6 +5,8 @@ import "./Credits.ts"
 import "./Embedding.ts"
 import "./Generation.ts"
 import "./Json.ts"
+import "./Key.ts"
+import "./Organization.ts"
 import "./Status.ts"
 
 builder.queryType({})

@@ -47,6 +47,9 @@ const fieldOf = ({ name, type }: SchemaAST.PropertySignature): Field => ({
   shape: shapeOfAst(type)
 })
 
+/** One shape for each name: the same union is another AST where a field is optional. */
+const enums = new Map<string, Shape>()
+
 /** A union of string literals is an enum when it has a name. Other unions have no counterpart in GraphQL. */
 const unionOf = (ast: SchemaAST.Union): Shape => {
   const values = ast.types.flatMap((type) =>
@@ -55,7 +58,9 @@ const unionOf = (ast: SchemaAST.Union): Shape => {
   if (values.length < ast.types.length) return { kind: "scalar", name: "JSON" }
   const name = SchemaAST.resolveIdentifier(ast)
   if (name === undefined) return { kind: "scalar", name: "String" }
-  return { kind: "enum", name, description: SchemaAST.resolveDescription(ast) ?? "", values }
+  const shape = enums.get(name) ?? { kind: "enum", name, description: SchemaAST.resolveDescription(ast) ?? "", values }
+  enums.set(name, shape)
+  return shape
 }
 
 const objectOf = (ast: SchemaAST.Objects): Shape => {

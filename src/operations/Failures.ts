@@ -10,6 +10,8 @@ import type { Overloaded } from "../accounts/GroupCommit.ts"
 import { retryAfterSeconds } from "../domain/RateLimit.ts"
 import { toCredits } from "../domain/Tariff.ts"
 import type { ProviderError } from "../providers/ProviderError.ts"
+import type { KeyRefused } from "../store/KeyStore.ts"
+import type { OrganizationRefused } from "../store/OrganizationStore.ts"
 import type { StoreUnavailable } from "../store/StoreUnavailable.ts"
 import type { CollectionNotFound, EmbeddingMismatch, EmbeddingSpace } from "../store/VectorStore.ts"
 import { ApiError } from "./ApiError.ts"
@@ -24,6 +26,8 @@ export type OperationFailure =
   | IdempotencyInProgress
   | IdempotencyMismatch
   | InsufficientCredits
+  | KeyRefused
+  | OrganizationRefused
   | Overloaded
   | ProviderError
   | RateLimited
@@ -65,6 +69,69 @@ const providerFailure = ({ provider, reason }: ProviderError): ApiError =>
       ProviderFailed: () =>
         new ApiError({ code: "provider_error", message: `${provider} failed to serve the call. Try again.` })
     })
+  )
+
+const unauthorized = () =>
+  new ApiError({ code: "unauthorized", message: "Send a valid API key: `Authorization: Bearer <API_KEY>`." })
+
+const organizationNotFound = () =>
+  new ApiError({ code: "organization_not_found", message: "There is no such organization." })
+
+const keyFailure = ({ reason }: KeyRefused): ApiError =>
+  Match.value(reason).pipe(
+    Match.when("actor_ended", unauthorized),
+    Match.when("no_organization", organizationNotFound),
+    Match.when("not_found", () => new ApiError({ code: "key_not_found", message: "There is no such key." })),
+    Match.when(
+      "not_active",
+      () => new ApiError({ code: "key_inactive", message: "The key is expired or revoked. Create another one." })
+    ),
+    Match.when(
+      "already_rotated",
+      () => new ApiError({ code: "key_inactive", message: "The key was rotated before. Rotate its successor." })
+    ),
+    Match.when(
+      "last_admin",
+      () =>
+        new ApiError({
+          code: "last_admin_key",
+          message:
+            "This is the organization's last key that can manage keys. Create another one with the scope admin first."
+        })
+    ),
+    Match.when(
+      "expiry_past",
+      () =>
+        new ApiError({
+          code: "validation_failed",
+          message: "The request does not fit the schema.",
+          details: [{ path: "expires_at", message: "Expected a time to come" }]
+        })
+    ),
+    Match.exhaustive
+  )
+
+const organizationFailure = ({ reason }: OrganizationRefused): ApiError =>
+  Match.value(reason).pipe(
+    Match.when("not_found", organizationNotFound),
+    Match.when(
+      "exists",
+      () => new ApiError({ code: "organization_exists", message: "There is an organization of that id." })
+    ),
+    Match.when(
+      "grant_mismatch",
+      () => new ApiError({ code: "idempotency_mismatch", message: "A grant of that id had another amount." })
+    ),
+    Match.when(
+      "too_many_credits",
+      () =>
+        new ApiError({
+          code: "validation_failed",
+          message: "The request does not fit the schema.",
+          details: [{ path: "credits", message: "Expected no more than a pool can hold, 9,000,000,000 in all" }]
+        })
+    ),
+    Match.exhaustive
   )
 
 const spaceName = ({ dimensions, model, provider }: EmbeddingSpace): string => `${provider}/${model} (${dimensions})`
@@ -111,6 +178,8 @@ export const toApiError = (failure: OperationFailure): ApiError =>
             { path: "available", message: String(toCredits(availableMicro)) }
           ]
         }),
+      KeyRefused: keyFailure,
+      OrganizationRefused: organizationFailure,
       Overloaded: () =>
         new ApiError({
           code: "overloaded",
@@ -130,11 +199,7 @@ export const toApiError = (failure: OperationFailure): ApiError =>
           message: "The service cannot reach its database. Try again shortly.",
           retryAfterSeconds: SHORTLY_SECONDS
         }),
-      Unauthorized: () =>
-        new ApiError({
-          code: "unauthorized",
-          message: "Send a valid API key: `Authorization: Bearer <API_KEY>`."
-        })
+      Unauthorized: unauthorized
     })
   )
 

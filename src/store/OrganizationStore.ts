@@ -1,18 +1,10 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Data, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Scope } from "../domain/Account.ts"
-import type { KeyId, OrganizationId } from "../domain/Ids.ts"
+import type { OperationId, OrganizationId } from "../domain/Ids.ts"
 import { DatabaseClock } from "./Database.ts"
+import type { KeyRecord } from "./keys/KeyRecord.ts"
+import { writeKey } from "./keys/SqlKeys.ts"
 import { orUnavailable, type StoreUnavailable } from "./StoreUnavailable.ts"
-
-/** An API key at rest: its secret only as an HMAC. */
-export interface KeyRecord {
-  readonly id: KeyId
-  readonly organizationId: OrganizationId
-  readonly name: string
-  readonly secretHmac: Uint8Array
-  readonly scopes: ReadonlyArray<Scope>
-}
 
 export interface NewOrganization {
   readonly id: OrganizationId
@@ -21,7 +13,14 @@ export interface NewOrganization {
   readonly key: Omit<KeyRecord, "organizationId">
 }
 
-/** Organizations and their keys. */
+/** What was asked of an organization cannot be done. Nothing was written. */
+export class OrganizationRefused extends Data.TaggedError("OrganizationRefused")<{
+  readonly reason: "exists" | "grant_mismatch" | "not_found" | "too_many_credits"
+}> {}
+
+type GrantOutcome = "granted" | "mismatch" | "repeated" | "too_much" | null
+
+/** Organizations, with what operators settle about them. */
 export class OrganizationStore extends Context.Service<
   OrganizationStore,
   {
@@ -30,10 +29,18 @@ export class OrganizationStore extends Context.Service<
      * Answers whether it did.
      */
     create(organization: NewOrganization): Effect.Effect<boolean, StoreUnavailable>
-    /** Stores a key; one of the same id is replaced. */
-    putKey(key: KeyRecord): Effect.Effect<void, StoreUnavailable>
-    /** The key of that id, unless it is expired or revoked. */
-    findKey(id: KeyId): Effect.Effect<Option.Option<KeyRecord>, StoreUnavailable>
+    exists(id: OrganizationId): Effect.Effect<boolean, StoreUnavailable>
+    /** Adds to the pool, once for each operation id: repeating it changes nothing. */
+    grant(
+      id: OrganizationId,
+      operationId: OperationId,
+      amountMicro: number
+    ): Effect.Effect<void, OrganizationRefused | StoreUnavailable>
+    /** Sets the rate limits; `null` for what the installation gives everyone. */
+    setLimits(
+      id: OrganizationId,
+      limits: { readonly perMinute: number | null; readonly perDay: number | null }
+    ): Effect.Effect<void, OrganizationRefused | StoreUnavailable>
   }
 >()("sluice/store/OrganizationStore") {
   static readonly layer = Layer.effect(
@@ -41,12 +48,6 @@ export class OrganizationStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* DatabaseClock
-
-      const writeKey = (key: KeyRecord) => sql`
-        INSERT INTO api_keys (id, organization_id, name, secret_hmac, scopes)
-        VALUES (${key.id}, ${key.organizationId}, ${key.name}, ${key.secretHmac}, ${key.scopes})
-        ON CONFLICT (id) DO UPDATE SET name = excluded.name, secret_hmac = excluded.secret_hmac,
-          scopes = excluded.scopes, revoked_at = NULL, expires_at = NULL`
 
       const writeOrganization = Effect.fnUntraced(function* ({ grantedMicro, id, key, name }: NewOrganization) {
         const now = yield* clock
@@ -57,7 +58,7 @@ export class OrganizationStore extends Context.Service<
         yield* sql`
           INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, amount, created_at)
           VALUES (${id}, 'grant', ${`grant/${id}/initial`}, 'grant', ${grantedMicro}, ${now})`
-        yield* writeKey({ ...key, organizationId: id })
+        yield* writeKey(sql, { ...key, organizationId: id })
         return true
       })
 
@@ -66,21 +67,33 @@ export class OrganizationStore extends Context.Service<
         orUnavailable
       )
 
-      const putKey = Effect.fn("OrganizationStore.putKey")(
-        (key: KeyRecord) => Effect.asVoid(writeKey(key)),
-        orUnavailable
-      )
-
-      const findKey = Effect.fn("OrganizationStore.findKey")(function* (id: KeyId) {
-        const now = yield* clock
-        const rows = yield* sql<KeyRecord>`
-          SELECT id, organization_id AS "organizationId", name, secret_hmac AS "secretHmac", scopes
-            FROM api_keys
-           WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
-        return Option.fromNullishOr(rows[0])
+      const exists = Effect.fn("OrganizationStore.exists")(function* (id: OrganizationId) {
+        return (yield* sql`SELECT 1 FROM organizations WHERE id = ${id}`).length > 0
       }, orUnavailable)
 
-      return OrganizationStore.of({ create, putKey, findKey })
+      const grant = Effect.fn("OrganizationStore.grant")(function* (
+        id: OrganizationId,
+        operationId: OperationId,
+        amountMicro: number
+      ) {
+        const now = yield* clock
+        const [row] = yield* sql<{ readonly outcome: GrantOutcome }>`
+          SELECT outcome FROM grant_credits(${id}, ${operationId}, ${amountMicro}, ${now})`
+        if (row!.outcome === null) return yield* new OrganizationRefused({ reason: "not_found" })
+        if (row!.outcome === "mismatch") return yield* new OrganizationRefused({ reason: "grant_mismatch" })
+        if (row!.outcome === "too_much") return yield* new OrganizationRefused({ reason: "too_many_credits" })
+      }, orUnavailable)
+
+      const setLimits = Effect.fn("OrganizationStore.setLimits")(function* (
+        id: OrganizationId,
+        { perDay, perMinute }: { readonly perMinute: number | null; readonly perDay: number | null }
+      ) {
+        const updated = yield* sql`
+          UPDATE accounts SET per_minute = ${perMinute}, per_day = ${perDay} WHERE organization_id = ${id} RETURNING 1`
+        if (updated.length === 0) return yield* new OrganizationRefused({ reason: "not_found" })
+      }, orUnavailable)
+
+      return OrganizationStore.of({ create, exists, grant, setLimits })
     })
   )
 }

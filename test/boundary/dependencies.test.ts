@@ -14,7 +14,8 @@ const folders: Readonly<Record<string, ReadonlyArray<string>>> = {
   workflows: ["agents", "knowledge", "store", "providers", "domain"],
   operations: ["workflows", "agents", "knowledge", "accounts", "store", "providers", "domain"],
   rest: ["operations", "domain"],
-  graphql: ["operations", "domain"]
+  graphql: ["operations", "domain"],
+  cli: ["domain"]
 }
 
 /** The modules directly in `src`: the composition, which imports every folder, and the client, which imports the contract. */
@@ -173,6 +174,13 @@ describe("the dependency rules", () => {
     const refused = await refusedOf({ "rest/A.ts": sources, "graphql/A.ts": sources })
     assert.deepStrictEqual(refused("rest/A.ts"), ["../accounts/Credits.ts"].flatMap(forms))
     assert.deepStrictEqual(refused("graphql/A.ts"), ["../accounts/Credits.ts"].flatMap(forms))
+  })
+
+  it("let cli import where a local server keeps its data and nothing else of store", async () => {
+    const directory = ["../store/DataDirectory.ts"].flatMap(forms)
+    const database = ["../store/Database.ts"].flatMap(forms)
+    const refused = await refusedOf({ "cli/A.ts": [...directory, ...database] })
+    assert.deepStrictEqual(refused("cli/A.ts"), database)
   })
 
   it("keep domain pure", async () => {

@@ -4,6 +4,8 @@ import { ConfigProvider, Context, Effect, Layer, MutableRef, Option, Redacted } 
 import { HttpRouter, HttpServer } from "effect/http"
 import { Authentication, Unauthorized } from "../../src/accounts/Authentication.ts"
 import { Credits, InsufficientCredits, RateLimited } from "../../src/accounts/Credits.ts"
+import { Keys } from "../../src/accounts/Keys.ts"
+import { Organizations } from "../../src/accounts/Organizations.ts"
 import type { Scope } from "../../src/domain/Account.ts"
 import { KeyId, type OperationId, OrganizationId } from "../../src/domain/Ids.ts"
 import { MICRO_PER_CREDIT, toCredits } from "../../src/domain/Tariff.ts"
@@ -23,6 +25,7 @@ import {
 } from "../../src/providers/ProviderError.ts"
 import { Rest } from "../../src/rest/Rest.ts"
 import { Database } from "../../src/store/Database.ts"
+import { LedgerStore } from "../../src/store/LedgerStore.ts"
 import { StoreUnavailable } from "../../src/store/StoreUnavailable.ts"
 import { CollectionNotFound, EmbeddingMismatch } from "../../src/store/VectorStore.ts"
 
@@ -222,6 +225,13 @@ const retrievalFake = (state: GatewayState) =>
 
 const DatabaseFake = Layer.succeed(Database, Database.of({ driver: "embedded", check: Effect.void }))
 
+/** Management is tested on a database; here it is only in the way of nobody. */
+const ManagementFake = Layer.mergeAll(
+  Layer.mock(Keys)({}),
+  Layer.mock(LedgerStore)({}),
+  Layer.mock(Organizations)({ target: ({ organizationId }) => Effect.succeed(organizationId) })
+)
+
 const services = (state: GatewayState) =>
   Layer.mergeAll(
     AuthenticationFake,
@@ -230,6 +240,7 @@ const services = (state: GatewayState) =>
     EmbeddingsFake,
     Layer.succeed(Indexing, indexingFake(state)),
     Layer.succeed(Retrieval, retrievalFake(state)),
+    ManagementFake,
     DatabaseFake
   )
 
