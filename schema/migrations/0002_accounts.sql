@@ -427,7 +427,7 @@ CREATE FUNCTION commit_batch(
   p_default_per_minute integer, p_default_per_day integer, p_now timestamptz
 ) RETURNS SETOF batch_answer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off SET jit = off AS $$
+SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   IF json_array_length(p_settlements) > 0 THEN
     RETURN QUERY SELECT * FROM settle_batch(p_organization, p_settlements, p_now);

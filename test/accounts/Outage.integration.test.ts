@@ -12,7 +12,7 @@ import { startFaultyNetwork } from "../support/FaultyNetwork.ts"
 import { sqlLedgers } from "../support/Ledgers.ts"
 
 /** Once it is known that the database is away, a call is refused without asking it. */
-const AT_ONCE = Duration.millis(300)
+const AT_ONCE = Duration.millis(800)
 
 const organization = OrganizationId.make("acme")
 

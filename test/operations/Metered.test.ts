@@ -3,6 +3,7 @@ import { Cause, Deferred, Duration, Effect, Exit, Fiber, Logger, MutableRef, Opt
 import { TestClock } from "effect/testing"
 import { Caller } from "../../src/accounts/Authentication.ts"
 import { InsufficientCredits, RateLimited } from "../../src/accounts/Credits.ts"
+import { Overloaded } from "../../src/accounts/GroupCommit.ts"
 import type { ApiError } from "../../src/operations/ApiError.ts"
 import { Deadline } from "../../src/operations/Deadline.ts"
 import type { OperationFailure } from "../../src/operations/Failures.ts"
@@ -106,6 +107,15 @@ describe("Metered.paid", () => {
       assert.strictEqual(error.code, "rate_limited")
       assert.strictEqual(error.retryAfterSeconds, 8)
       assert.deepStrictEqual(MutableRef.get(as.rateLimits), Option.some(exhausted))
+    })
+  )
+
+  it.effect("tells a caller whom too many wait before to come back in a second", () =>
+    Effect.gen(function* () {
+      const credits = recordingCredits({ admit: () => new Overloaded() })
+      const error = expectError(yield* Effect.exit(call(operationOf(answer)("input"), credits)))
+      assert.deepInclude(error.toBody("id"), { code: "overloaded", status: 503, retryable: true })
+      assert.strictEqual(error.retryAfterSeconds, 1)
     })
   )
 
