@@ -54,13 +54,15 @@ CREATE TABLE holds (
 );
 CREATE INDEX holds_expires_at ON holds (expires_at);
 
--- What was granted and charged, for ever: grants sum to `granted`, charges to `posted`.
+-- What was granted and charged, for ever: grants sum to `granted`, charges to `posted`. `model` is `vendor/model`, where
+-- a charge was for one.
 CREATE TABLE ledger_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   organization_id text NOT NULL,
   kind text NOT NULL CHECK (kind IN ('grant', 'charge')),
   operation_id text NOT NULL UNIQUE,
   operation text NOT NULL,
+  model text,
   amount bigint NOT NULL CHECK (amount >= 0),
   created_at timestamptz NOT NULL
 );
@@ -194,6 +196,7 @@ DECLARE
   ended text[] := '{}';
   charged_ids text[] := '{}';
   charged_operations text[] := '{}';
+  charged_models text[] := '{}';
   charged_amounts bigint[] := '{}';
   record_ids text[] := '{}';
   record_spaces text[] := '{}';
@@ -204,8 +207,9 @@ BEGIN
   answer.call := 'settle';
   FOR item IN
     SELECT s.*, h.operation, h.amount, h.space, h.key, l.amount AS charged
-      FROM ROWS FROM (json_to_recordset(p_settlements) AS (operation_id text, used bigint, response text, shared boolean))
-           WITH ORDINALITY AS s (operation_id, used, response, shared, place)
+      FROM ROWS FROM (json_to_recordset(p_settlements) AS (
+             operation_id text, used bigint, model text, response text, shared boolean
+           )) WITH ORDINALITY AS s (operation_id, used, model, response, shared, place)
       LEFT JOIN holds h ON h.operation_id = s.operation_id AND h.organization_id = p_organization
       LEFT JOIN ledger_entries l
         ON l.operation_id = s.operation_id AND l.organization_id = p_organization AND l.kind = 'charge'
@@ -224,6 +228,7 @@ BEGIN
       IF answer.charged > 0 THEN
         charged_ids := array_append(charged_ids, item.operation_id);
         charged_operations := array_append(charged_operations, item.operation);
+        charged_models := array_append(charged_models, item.model);
         charged_amounts := array_append(charged_amounts, answer.charged);
       END IF;
       IF item.key IS NOT NULL THEN
@@ -245,8 +250,9 @@ BEGIN
   DELETE FROM holds WHERE operation_id = ANY (ended);
   UPDATE accounts SET held = account.held, posted = account.posted WHERE organization_id = p_organization;
   IF cardinality(charged_ids) > 0 THEN
-    INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, amount, created_at)
-    SELECT p_organization, 'charge', charge.*, p_now FROM unnest(charged_ids, charged_operations, charged_amounts) AS charge;
+    INSERT INTO ledger_entries (organization_id, kind, operation_id, operation, model, amount, created_at)
+    SELECT p_organization, 'charge', charge.*, p_now
+      FROM unnest(charged_ids, charged_operations, charged_models, charged_amounts) AS charge;
   END IF;
   FOR i IN 1 .. cardinality(record_ids) LOOP
     IF record_responses[i] IS NULL THEN

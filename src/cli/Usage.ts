@@ -14,6 +14,7 @@ const Report = Schema.Struct({
     Schema.Struct({
       day: Schema.String,
       operation: Schema.String,
+      model: Schema.NullOr(Schema.String),
       charges: Schema.Int,
       creditsUsed: Schema.Finite
     })
@@ -22,8 +23,11 @@ const Report = Schema.Struct({
 
 const showReport = ({ charges, creditsUsed, rows }: typeof Report.Type): string =>
   table(
-    ["DAY", "OPERATION", "CHARGES", "CREDITS"],
-    [...rows.map((row) => [row.day, row.operation, row.charges, row.creditsUsed]), ["all", "all", charges, creditsUsed]]
+    ["DAY", "OPERATION", "MODEL", "CHARGES", "CREDITS"],
+    [
+      ...rows.map((row) => [row.day, row.operation, row.model ?? "-", row.charges, row.creditsUsed]),
+      ["all", "all", "all", charges, creditsUsed]
+    ]
   )
 
 const text = (name: string, description: string) =>
@@ -41,9 +45,9 @@ export const usage = Command.make(
     answer(flags, {
       query: `query ($from: String, $to: String, $organizationId: String) {
         usage(from: $from, to: $to, organizationId: $organizationId) {
-          organizationId from to charges creditsUsed rows { day operation charges creditsUsed } } }`,
+          organizationId from to charges creditsUsed rows { day operation model charges creditsUsed } } }`,
       variables: given({ from, to, organizationId: organization }),
       schema: Schema.Struct({ usage: Report }),
       show: ({ usage }) => showReport(usage)
     })
-).pipe(Command.withDescription("What an organization used, by day and operation"))
+).pipe(Command.withDescription("What an organization used, by day, operation and model"))

@@ -41,10 +41,15 @@ export const LedgerRequest = Schema.Struct({
 }).annotate({ identifier: "LedgerRequest", description: "Which entries of the ledger." })
 export type LedgerRequest = typeof LedgerRequest.Type
 
+const ChargedModel = Schema.optionalKey(
+  Schema.String.annotate({ description: "The model that was used, as `vendor/model`, where the charge was for one." })
+)
+
 export const LedgerEntry = Schema.Struct({
   id: Schema.String.annotate({ description: "Names the entry." }),
   kind: LedgerKind,
   operation: Schema.String.annotate({ description: "What was charged for; `grant` for a grant." }),
+  model: ChargedModel,
   operation_id: Schema.String.annotate({ description: "The call or the grant; there is one entry for each." }),
   amount: Schema.Finite.annotate({ description: "Credits, never negative: the kind tells whether they came or went." }),
   created_at: Schema.String.annotate({ description: "When it was written, ISO 8601 in UTC." })
@@ -86,9 +91,10 @@ export const UsageReport = Schema.Struct({
     Schema.Struct({
       day: Schema.String.annotate({ description: "The UTC day, such as 2027-01-31." }),
       operation: Schema.String.annotate({ description: "What was charged for." }),
+      model: ChargedModel,
       charges: Schema.Int.annotate({ description: "Calls that were charged." }),
       credits_used: Schema.Finite.annotate({ description: "Credits that they cost." })
-    }).annotate({ identifier: "UsageRow", description: "What one operation cost on one day." })
-  ).annotate({ description: "By day, the latest first, and operation." })
+    }).annotate({ identifier: "UsageRow", description: "What one operation by one model cost on one day." })
+  ).annotate({ description: "By day, the latest first, operation and model." })
 }).annotate({ identifier: "UsageReport", description: "What an organization used in a period." })
 export type UsageReport = typeof UsageReport.Type

@@ -12,6 +12,7 @@ export const embed = Metered.paid({
     const model = yield* (yield* Embeddings).resolve(selector)
     return {
       boundMicro: EMBED_MICRO,
+      model,
       run: Effect.map(model.embed(texts), (embeddings) => ({
         value: { embeddings, dimensions: model.dimensions },
         usedMicro: EMBED_MICRO

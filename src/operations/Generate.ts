@@ -27,6 +27,7 @@ export const generate = Metered.paid({
     }
     return {
       boundMicro: generateMicro(promptTokensBound(prompt, system ?? "") + maxTokens),
+      model,
       usedWhenAbandoned: () => generateMicro(estimateTokens(prompt) + estimateTokens(system ?? "")),
       run: Effect.map(
         model.generate({

@@ -17,12 +17,15 @@ import * as Metered from "./Metered.ts"
 
 const DEFAULT_USAGE_DAYS = 30
 
-const toEdge = ({ amountMicro, createdAt, id, kind, operation, operationId }: LedgerRecord) => ({
+const withModel = (model: string | null) => (model === null ? {} : { model })
+
+const toEdge = ({ amountMicro, createdAt, id, kind, model, operation, operationId }: LedgerRecord) => ({
   cursor: toCursor(id),
   node: {
     id: String(id),
     kind,
     operation,
+    ...withModel(model),
     operation_id: operationId,
     amount: toCredits(amountMicro),
     created_at: createdAt.toISOString()
@@ -57,7 +60,7 @@ export const ledger = Metered.free({
   })
 })
 
-/** What an organization used, by day and operation. */
+/** What an organization used, by day, operation and model. */
 export const usage = Metered.free({
   operation: "usage",
   scope: "admin",
@@ -72,9 +75,10 @@ export const usage = Metered.free({
       to: end.toISOString(),
       charges: records.reduce((sum, { charges }) => sum + charges, 0),
       credits_used: toCredits(records.reduce((sum, { usedMicro }) => sum + usedMicro, 0)),
-      rows: records.map(({ charges, day, operation, usedMicro }) => ({
+      rows: records.map(({ charges, day, model, operation, usedMicro }) => ({
         day,
         operation,
+        ...withModel(model),
         charges,
         credits_used: toCredits(usedMicro)
       }))

@@ -4,6 +4,7 @@ import { Caller, requireScope } from "../accounts/Authentication.ts"
 import { Credits } from "../accounts/Credits.ts"
 import type { Scope } from "../domain/Account.ts"
 import { OperationId } from "../domain/Ids.ts"
+import type { ModelUsed } from "../domain/Model.ts"
 import { toCredits } from "../domain/Tariff.ts"
 import type { AdmitCall } from "../store/AccountBatch.ts"
 import type { ApiError } from "./ApiError.ts"
@@ -20,6 +21,8 @@ import * as Idempotency from "./Idempotency.ts"
 export interface Plan<Value, R> {
   /** The most that the call can cost, in micro-credits; held while it runs. */
   readonly boundMicro: number
+  /** The model that the call uses, for the ledger. */
+  readonly model?: ModelUsed
   readonly run: Effect.Effect<Outcome<Value>, OperationFailure, R>
   /** What a caller who goes away in the middle has used, in micro-credits; nothing without it. */
   readonly usedWhenAbandoned?: () => number
@@ -88,6 +91,7 @@ const runPaid = <Value extends object, R>(
         credits.settle(caller.organizationId, {
           operationId,
           usedMicro,
+          ...(plan.model === undefined ? {} : { model: `${plan.model.provider}/${plan.model.name}` }),
           ...(answer === undefined || Option.isNone(idempotency) ? {} : { response: answer })
         })
       const exit = yield* Effect.exit(asApiError(restore(withDeadline(plan.run))))

@@ -18,6 +18,8 @@ export interface Settlement {
   readonly operationId: OperationId
   /** What it used, in micro-credits. */
   readonly usedMicro: number
+  /** The model that it used, as `vendor/model`, if it used one. */
+  readonly model?: string
   /** What to answer to its idempotency key from now on, as JSON; without it, the key is forgotten and the call may run again. */
   readonly response?: string
 }
@@ -70,9 +72,10 @@ const repeated = (values: ReadonlyArray<string>): ReadonlySet<string> => {
 /** The settlements as `settle_batch` reads them. */
 export const settlementRows = (settlements: ReadonlyArray<Settlement>) => {
   const shared = repeated(settlements.map(({ operationId }) => operationId))
-  return settlements.map(({ operationId, response, usedMicro }) => ({
+  return settlements.map(({ model, operationId, response, usedMicro }) => ({
     operation_id: operationId,
     used: usedMicro,
+    model: model?.toWellFormed().replaceAll("\0", "\uFFFD"),
     response: response?.toWellFormed(),
     shared: shared.has(operationId)
   }))

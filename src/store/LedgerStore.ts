@@ -10,6 +10,7 @@ export interface LedgerRecord {
   readonly id: number
   readonly kind: LedgerKind
   readonly operation: string
+  readonly model: string | null
   readonly operationId: OperationId
   readonly amountMicro: number
   readonly createdAt: Date
@@ -23,10 +24,11 @@ export interface LedgerFilter {
   readonly to: Date | null
 }
 
-/** What the calls of one operation cost on one UTC day. */
+/** What the calls of one operation by one model cost on one UTC day. */
 export interface UsageRecord {
   readonly day: string
   readonly operation: string
+  readonly model: string | null
   readonly charges: number
   readonly usedMicro: number
 }
@@ -70,17 +72,18 @@ export class LedgerStore extends Context.Service<
           ...(to === null ? [] : [sql`created_at < ${to}`])
         ]
         return yield* sql<LedgerRecord>`
-          SELECT id, kind, operation, operation_id AS "operationId", amount AS "amountMicro", created_at AS "createdAt"
+          SELECT id, kind, operation, model, operation_id AS "operationId", amount AS "amountMicro",
+                 created_at AS "createdAt"
             FROM ledger_entries WHERE ${sql.and(conditions)} ORDER BY id DESC LIMIT ${limit}`
       }, orUnavailable)
 
       const usage = Effect.fn("LedgerStore.usage")(function* (organization: OrganizationId, from: Date, to: Date) {
         return yield* sql<UsageRecord>`
-          SELECT (created_at AT TIME ZONE 'UTC')::date::text AS day, operation, count(*) AS charges,
+          SELECT (created_at AT TIME ZONE 'UTC')::date::text AS day, operation, model, count(*) AS charges,
                  sum(amount)::bigint AS "usedMicro"
             FROM ledger_entries
            WHERE organization_id = ${organization} AND kind = 'charge' AND created_at >= ${from} AND created_at < ${to}
-           GROUP BY 1, 2 ORDER BY 1 DESC, 2`
+           GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2, 3`
       }, orUnavailable)
 
       return LedgerStore.of({ page, usage })
