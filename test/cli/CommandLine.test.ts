@@ -84,7 +84,7 @@ describe("The command line, against a server in a process of its own", { timeout
     assert.match((await run("limits", "set", "acme", "--per-minute", "3")).stdout, /^acme +3 +10000$/m)
     const own = await run("credits", "--key", key)
     assert.match(own.stdout, /^acme +7\.5/m)
-    assert.match((await run("usage")).stdout, /^DAY +OPERATION +CHARGES +CREDITS\nall +all +0 +0$/m)
+    assert.match((await run("usage")).stdout, /^DAY +OPERATION +MODEL +CHARGES +CREDITS\nall +all +all +0 +0$/m)
   })
 
   it("fails with one line that says why, and exit code 1", async () => {

@@ -58,7 +58,10 @@ layer(GatewayOnMock)("Calls over REST", (it) => {
             }
           })
           assert.deepInclude(yield* gateway.account(tenant), { posted: 500_000, charges: 500_000, held: 0, holds: 0 })
-          const usage = yield* gateway.graphql(tenant, "{ usage { rows { operation model charges creditsUsed } } }")
+          const usage = yield* gateway.graphql(
+            tenant,
+            '{ usage(from: "2020-01-01", to: "2100-01-01") { rows { operation model charges creditsUsed } } }'
+          )
           assert.deepStrictEqual(usage.json.data.usage.rows, [
             { operation: "generate", model: `${answer.provider}/${answer.name}`, charges: 1, creditsUsed: 0.5 }
           ])
