@@ -46,7 +46,12 @@ export const Services = Layer.mergeAll(Accounts, Knowledge).pipe(
 )
 
 /** Both surfaces on one HTTP server. */
-export const Server = HttpRouter.serve(Layer.mergeAll(Rest, GraphQl), { disableLogger: true, disableListenLog: true })
+export const Server = HttpRouter.serve(Layer.mergeAll(Rest, GraphQl), {
+  disableLogger: true,
+  disableListenLog: true,
+  // Addresses are as they are written in the contract, but for a slash at the end.
+  routerConfig: { caseSensitive: true, ignoreDuplicateSlashes: false }
+})
 
 /** Prepares an empty installation before the first call can arrive, then serves and tells where. */
 export const serve = Effect.flatMap(firstStart, (keyFile) =>

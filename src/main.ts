@@ -41,7 +41,9 @@ const settingProblem = ({ issue }: Schema.SchemaError): string =>
 
 const messageOf = (error: unknown): string => {
   if (error instanceof Config.ConfigError && Schema.isSchemaError(error.cause)) return settingProblem(error.cause)
-  return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error)) return String(error)
+  // An address that cannot be listened on says so in its cause.
+  return error.message === "" && error.cause instanceof Error ? error.cause.message : error.message
 }
 
 /** A start that fails says why in one line. */

@@ -1,4 +1,4 @@
-import { Config, Context, Data, Duration, Effect, Layer, Option, Schedule } from "effect"
+import { Config, Context, Data, Duration, Effect, Layer, Option, Schedule, Schema } from "effect"
 import type { CreditBalance } from "../domain/Account.ts"
 import type { KeyId, OperationId, OrganizationId } from "../domain/Ids.ts"
 import type { RateLimitState } from "../domain/RateLimit.ts"
@@ -47,10 +47,12 @@ const SWEEP_EVERY = Duration.seconds(10)
 /** What an idempotency key's answer may measure. A larger one is not kept, and the call may run again. */
 const MAX_RESPONSE_LENGTH = 10 * 1024 * 1024
 
+const Limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
+
 /** The rate limits of organizations that have none of their own. */
 export const installationLimits = Config.all({
-  perMinute: Config.Int("SLUICE_LIMIT_PER_MINUTE").pipe(Config.withDefault(60)),
-  perDay: Config.Int("SLUICE_LIMIT_PER_DAY").pipe(Config.withDefault(10_000))
+  perMinute: Config.schema(Limit, "SLUICE_LIMIT_PER_MINUTE").pipe(Config.withDefault(60)),
+  perDay: Config.schema(Limit, "SLUICE_LIMIT_PER_DAY").pipe(Config.withDefault(10_000))
 })
 
 const withinCeiling = ({ response, ...settlement }: Settlement): Settlement =>

@@ -1,4 +1,4 @@
-import { Data, Deferred, Effect, Exit, FiberSet, type Schedule, type Scope } from "effect"
+import { Cause, Data, Deferred, Effect, Exit, FiberSet, type Schedule, type Scope } from "effect"
 
 /** Too many wait already. */
 export class Overloaded extends Data.TaggedError("Overloaded") {}
@@ -53,6 +53,20 @@ const takeBatch = <Member, Answer, E>(
   return queue.splice(0, size)
 }
 
+const isBugOfOne = (exit: Exit.Exit<unknown, unknown>, batch: ReadonlyArray<unknown>): boolean =>
+  Exit.isFailure(exit) && Cause.hasDies(exit.cause) && batch.length > 1
+
+const answerAll = <Member, Answer, E>(
+  exit: Exit.Exit<ReadonlyArray<Answer>, E>,
+  batch: ReadonlyArray<Waiting<Member, Answer, E>>
+) =>
+  batch.forEach(({ answer }, index) => {
+    Deferred.doneUnsafe(
+      answer,
+      Exit.map(exit, (answers) => answers[index]!)
+    )
+  })
+
 /**
  * Group commit: members that arrive while their group's commit is under way form the next one. There is no timer: a
  * member of an idle group is committed at once. Groups do not wait for each other. Ends with the scope, and with it all
@@ -65,7 +79,7 @@ export const make = Effect.fnUntraced(function* <Key, Member, Answer, E>(
   // Commits belong to nobody's request: they run with the services and the span of the start.
   const run = yield* FiberSet.makeRuntime<never, void>()
 
-  const commit = (key: Key, batch: ReadonlyArray<Waiting<Member, Answer, E>>) =>
+  const commit = (key: Key, batch: ReadonlyArray<Waiting<Member, Answer, E>>): Effect.Effect<unknown> =>
     Effect.suspend(() =>
       options.commit(
         key,
@@ -74,17 +88,14 @@ export const make = Effect.fnUntraced(function* <Key, Member, Answer, E>(
     ).pipe(
       Effect.retry(options.retry),
       Effect.onExit((exit) =>
-        Effect.sync(() => {
-          batch.forEach(({ answer }, index) => {
-            Deferred.doneUnsafe(
-              answer,
-              Exit.map(exit, (answers) => answers[index]!)
-            )
-          })
-        })
+        isBugOfOne(exit, batch) ? commitAlone(key, batch) : Effect.sync(() => answerAll(exit, batch))
       ),
       Effect.exit
     )
+
+  /** A member that cannot be committed must not take the others with it. */
+  const commitAlone = (key: Key, batch: ReadonlyArray<Waiting<Member, Answer, E>>) =>
+    Effect.forEach(batch, (waiting) => commit(key, [waiting]), { discard: true })
 
   const drain = Effect.fnUntraced(
     function* (key: Key, queue: Array<Waiting<Member, Answer, E>>) {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto"
-import { Config, Context, Effect, Layer, Option } from "effect"
+import { Config, Context, Effect, Layer, Option, Schema } from "effect"
 import type { Scope } from "../domain/Account.ts"
 import { OperationId, OrganizationId } from "../domain/Ids.ts"
 import type { RateLimits } from "../domain/RateLimit.ts"
@@ -13,8 +13,13 @@ import { installationLimits } from "./Credits.ts"
 import { InstallationSecret } from "./InstallationSecret.ts"
 import type { NewKey } from "./Keys.ts"
 
+const Grant = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000 }))
+
 /** What a new organization gets when nobody says otherwise (`SLUICE_CREDITS`), in micro-credits. */
-export const startingMicro = Config.map(Config.Finite("SLUICE_CREDITS").pipe(Config.withDefault(1000)), fromCredits)
+export const startingMicro = Config.map(
+  Config.schema(Grant, "SLUICE_CREDITS").pipe(Config.withDefault(1000)),
+  fromCredits
+)
 
 const FIRST_KEY_NAME = "first key"
 const FIRST_KEY_SCOPES: ReadonlyArray<Scope> = ["invoke", "manage", "admin"]

@@ -19,13 +19,13 @@ export const withIdempotencyKey = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | ApiError, R> => {
   if (key === null || key === undefined) return effect
-  if (key.length >= 1 && key.length <= MAX_KEY_LENGTH && !key.includes("\0")) {
+  if (key.length >= 1 && key.length <= MAX_KEY_LENGTH && !key.includes("\0") && key.isWellFormed()) {
     return Effect.provideService(effect, IdempotencyKey, Option.some({ space, key }))
   }
   return new ApiError({
     code: "validation_failed",
     message: "The request does not fit the schema.",
-    details: [{ path, message: `Expected a key of 1 to ${MAX_KEY_LENGTH} characters` }]
+    details: [{ path, message: `Expected a key of 1 to ${MAX_KEY_LENGTH} characters of well-formed Unicode` }]
   })
 }
 

@@ -8,12 +8,17 @@ interface RequestHead {
   readonly headers: { readonly [name: string]: string | undefined }
 }
 
-const JSON_MEDIA_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+const JSON_MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
 
 const checkMediaType = ({ headers, method }: RequestHead): Effect.Effect<void, ApiError> => {
-  const contentType = headers["content-type"]
-  if (method !== "POST" || contentType === undefined || JSON_MEDIA_TYPE.test(contentType)) return Effect.void
-  return new ApiError({ code: "unsupported_media_type", message: "Send the body as `Content-Type: application/json`." })
+  const { "content-encoding": contentEncoding = "identity", "content-type": contentType = "application/json" } = headers
+  if (method !== "POST") return Effect.void
+  if (contentEncoding.toLowerCase() !== "identity") {
+    return new ApiError({ code: "unsupported_media_type", message: "Send the body without a Content-Encoding." })
+  }
+  return JSON_MEDIA_TYPE.test(contentType)
+    ? Effect.void
+    : new ApiError({ code: "unsupported_media_type", message: "Send the body as `Content-Type: application/json`." })
 }
 
 const parseDeadline = (value: string): Effect.Effect<Duration.Duration, ApiError> => {

@@ -13,7 +13,10 @@ const rateLimitFields = Effect.gen(function* () {
   if (Option.isSome(known)) return rateLimitHeaders(known.value)
   const credits = yield* Credits
   return yield* Effect.map(credits.rateLimits(organizationId, keyId), rateLimitHeaders)
-}).pipe(Effect.catchTag("StoreUnavailable", () => Effect.succeed({})))
+}).pipe(
+  // The answer is made already; whatever is wrong here must not keep it from the caller.
+  Effect.catchCause((cause) => Effect.as(Effect.logWarning("The rate limits could not be told", cause), {}))
+)
 
 /** What the response of an authenticated exchange says beside its body: rate limits, and whether it is a replay. */
 export const responseFields: Effect.Effect<Record<string, string>, never, Caller | Credits> = Effect.gen(function* () {

@@ -30,11 +30,12 @@ const logExchange = (request: HttpServerRequest.HttpServerRequest, status: numbe
     )
   )
 
-/** A request with two Host headers may mean one server to a proxy and another to us. */
-const refuseTwoHosts = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, ApiError> => {
-  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+/** A request with two Host headers may mean one server to a proxy and another to us; without one it may mean any. */
+const refuseUnclearHost = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<void, ApiError> => {
+  const { httpVersion, rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
   const hosts = rawHeaders.filter((text, position) => position % 2 === 0 && text.toLowerCase() === "host")
-  return hosts.length > 1 ? new ApiError({ code: "validation_failed", message: "Send one Host header." }) : Effect.void
+  const isClear = hosts.length === 1 || (hosts.length === 0 && httpVersion === "1.0")
+  return !isClear ? new ApiError({ code: "validation_failed", message: "Send one Host header." }) : Effect.void
 }
 
 /** The largest body that is read, chunked ones too. */
@@ -48,7 +49,7 @@ export const Exchange = HttpRouter.middleware(
         const request = yield* HttpServerRequest.HttpServerRequest
         const requestId = requestIdOf(request)
         const startedAt = yield* Clock.currentTimeMillis
-        return yield* withErrorResponse(Effect.andThen(refuseTwoHosts(request), httpEffect)).pipe(
+        return yield* withErrorResponse(Effect.andThen(refuseUnclearHost(request), httpEffect)).pipe(
           Effect.map(HttpServerResponse.setHeaders({ "x-request-id": requestId, "x-content-type-options": "nosniff" })),
           Effect.tap((response) => logExchange(request, response.status, startedAt)),
           Effect.onInterrupt(() => logExchange(request, CLIENT_GONE, startedAt)),

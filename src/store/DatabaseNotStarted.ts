@@ -8,7 +8,8 @@ export class DatabaseNotStarted extends Schema.TaggedError<DatabaseNotStarted>()
 
 /** What a line to the operator says of a cause: the first line of its message, or its code (of a refused connection). */
 export const reasonOf = (cause: unknown): string => {
-  if (!Predicate.isError(cause)) return String(cause)
+  if (!Predicate.isError(cause))
+    return Predicate.hasProperty(cause, "code") ? String(cause.code) : JSON.stringify(cause)
   if (cause.message !== "") return cause.message.split("\n")[0]!
   return Predicate.hasProperty(cause, "code") ? String(cause.code) : cause.name
 }

@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { Config, Duration, Effect, type Redacted } from "effect"
+import { Config, Duration, Effect, type Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { DatabaseNotStarted, reasonOf } from "./DatabaseNotStarted.ts"
 import { pgTypes } from "./PgTypes.ts"
@@ -38,9 +38,11 @@ export const connectPostgres = Effect.fnUntraced(
   onWallClock
 )
 
+const Connections = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 }))
+
 /** Postgres with pgvector at `DATABASE_URL`, by at most `SLUICE_DATABASE_CONNECTIONS` (10) connections. */
 export const makePostgres = Effect.gen(function* () {
   const url = yield* Config.Redacted("DATABASE_URL")
-  const maxConnections = yield* Config.Int("SLUICE_DATABASE_CONNECTIONS").pipe(Config.withDefault(10))
+  const maxConnections = yield* Config.schema(Connections, "SLUICE_DATABASE_CONNECTIONS").pipe(Config.withDefault(10))
   return yield* connectPostgres(url, maxConnections)
 })

@@ -88,6 +88,10 @@ layer(layerGateway({ SLUICE_MAX_BODY_SIZE: `${BODY_LIMIT} B`, SLUICE_CORS_ORIGIN
             headers: { "content-type": "text/plain" }
           })
           assertError(answer, 415, "unsupported_media_type")
+          for (const headers of [{ "content-type": "application/vnd.api+json" }, { "content-encoding": "gzip" }]) {
+            const other = yield* gateway.request("/v1/generate", { key, body: '{"prompt": "a"}', headers })
+            assertError(other, 415, "unsupported_media_type")
+          }
         })
       )
     })
@@ -312,6 +316,45 @@ layer(layerGateway({ SLUICE_MAX_BODY_SIZE: `${BODY_LIMIT} B`, SLUICE_CORS_ORIGIN
             (yield* from("https://evil.example")).headers.get("access-control-allow-origin"),
             "https://evil.example"
           )
+        })
+      )
+
+      it.effect.each([
+        ["two lengths", "POST /v1/embed HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400],
+        ["an unknown method", "FOO / HTTP/1.1\r\nHost: a\r\n\r\n", 400],
+        ["no host", "GET /v1/ HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
+        ["headers of 70 KB", `GET /v1/ HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(70_000)}\r\n\r\n`, 431],
+        ["a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 405]
+      ] as const)("answers %s in the envelope, before it is a request", ([, text, status]) =>
+        Effect.gen(function* () {
+          const { url } = yield* Gateway
+          const answer = yield* Effect.promise(() => raw(new URL(url), text))
+          const [head = "", body = ""] = answer.split("\r\n\r\n")
+          assert.include(head, ` ${status} `)
+          const requestId = /^x-request-id: (.+)$/m.exec(head)?.[1]?.trim()
+          const { error, success } = JSON.parse(body)
+          assert.deepInclude({ success, ...error }, { success: false, status, request_id: requestId })
+        })
+      )
+
+      it.effect("answers a body that breaks off into rubbish in the envelope", () =>
+        Effect.gen(function* () {
+          const gateway = yield* Gateway
+          const { key } = yield* gateway.tenant()
+          const head = `POST /v1/embed HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nTransfer-Encoding: chunked`
+          const answer = yield* Effect.promise(() => raw(new URL(gateway.url), `${head}\r\n\r\nzz\r\n`))
+          assert.match(answer, /^HTTP\/1\.1 400 /)
+          assert.strictEqual(JSON.parse(answer.split("\r\n\r\n")[1]!).error.code, "validation_failed")
+        })
+      )
+
+      it.effect("tells address from address by every letter and slash but the last", () =>
+        Effect.gen(function* () {
+          const gateway = yield* Gateway
+          const { key } = yield* gateway.tenant()
+          for (const path of ["/V1/", "//v1/", "/v1//"]) {
+            assertError(yield* gateway.request(path, { key }), 404, "not_found")
+          }
         })
       )
 

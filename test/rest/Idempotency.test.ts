@@ -147,6 +147,8 @@ layer(GatewayOnMock)("Idempotency keys", (it) => {
       assert.strictEqual(tooLong.status, 400)
       assert.strictEqual(tooLong.json.error.details[0].path, "Idempotency-Key")
       const overGraphQl = yield* mutate(tenant, "", "any key")
+      const halfACharacter = yield* mutate(tenant, "\ud800", "any key")
+      assert.strictEqual(halfACharacter.json.errors[0].extensions.code, "validation_failed")
       assert.strictEqual(overGraphQl.json.errors[0].extensions.details[0].path, "idempotencyKey")
       assert.strictEqual((yield* post(tenant, "a".repeat(255), { prompt: "any key" })).status, 200)
     })

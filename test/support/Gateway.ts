@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto"
-import { createServer } from "node:http"
 import { NodeHttpServer, NodeServices } from "@effect/platform-node"
 import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { HttpServer } from "effect/http"
@@ -9,6 +8,7 @@ import { InstallationSecret } from "../../src/accounts/InstallationSecret.ts"
 import type { Scope } from "../../src/domain/Account.ts"
 import { OrganizationId } from "../../src/domain/Ids.ts"
 import { fromCredits } from "../../src/domain/Tariff.ts"
+import { makeServer } from "../../src/rest/HttpServer.ts"
 import { Server, Services } from "../../src/Server.ts"
 import { OrganizationStore } from "../../src/store/OrganizationStore.ts"
 import { layerEmbedded } from "./Database.ts"
@@ -141,7 +141,7 @@ const settings = (extra: Readonly<Record<string, string>>) =>
 export const layerGateway = (env: Readonly<Record<string, string>> = {}, database = layerEmbedded) =>
   Layer.effect(Gateway, make).pipe(
     Layer.provideMerge(Server),
-    Layer.provide(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })),
+    Layer.provide(NodeHttpServer.layer(makeServer, { host: "127.0.0.1", port: 0 })),
     Layer.provideMerge(Services),
     Layer.provideMerge(database),
     Layer.provide(settings(env)),

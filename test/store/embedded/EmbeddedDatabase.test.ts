@@ -40,7 +40,7 @@ describe("The embedded database", () => {
   it.effect("starts anew after a crash and has all that was acknowledged", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
-      const sql = yield* start({ directory: join(directory, "database"), batchTimeoutMs: 1000 })
+      const sql = yield* start({ directory: join(directory, "database"), batchTimeoutMs: 4000 })
       yield* sql`CREATE TABLE kept (value int8)`
       yield* sql`INSERT INTO kept VALUES (1)`
       const written = yield* Deferred.make<void>()
