@@ -14,7 +14,6 @@ import { LanguageModels } from "./providers/LanguageModels.ts"
 import { HttpServerLive } from "./rest/HttpServer.ts"
 import { Rest } from "./rest/Rest.ts"
 import { AccountStore } from "./store/AccountStore.ts"
-import { Database } from "./store/Database.ts"
 import { KeyStore } from "./store/KeyStore.ts"
 import { LedgerStore } from "./store/LedgerStore.ts"
 import { OrganizationStore } from "./store/OrganizationStore.ts"
@@ -53,13 +52,7 @@ export const Server = HttpRouter.serve(Layer.mergeAll(Rest, GraphQl), {
   routerConfig: { caseSensitive: true, ignoreDuplicateSlashes: false }
 })
 
-/** Prepares an empty installation before the first call can arrive, then serves and tells where. */
+/** Prepares an empty installation before the first call can arrive, then serves and tells where; on a database. */
 export const serve = Effect.flatMap(firstStart, (keyFile) =>
   Layer.launch(Layer.effectDiscard(welcome(keyFile)).pipe(Layer.provide(Server), Layer.provide(HttpServerLive)))
-).pipe(Effect.provide(Services), Effect.provide(Database.layer))
-
-/** Brings the database up to date, and does nothing else. */
-export const migrate = Effect.andThen(
-  Effect.scoped(Layer.build(Database.layer)),
-  Effect.logInfo("The database is up to date")
-)
+).pipe(Effect.provide(Services))

@@ -7,12 +7,23 @@ import packageJson from "../package.json" with { type: "json" }
 import { commands } from "./cli/Commands.ts"
 import { Logging } from "./Logging.ts"
 
-/** The server is loaded when it is to run: the other commands start in a fraction of the time without it. */
-const server = Effect.promise(() => import("./Server.ts"))
+/**
+ * What a command needs is loaded when it is to run: the commands that ask a server start in a fraction of the time. The
+ * database starts, in a thread or a process of its own, while the rest of the server is loaded.
+ */
+const database = Effect.flatMap(
+  Effect.promise(() => import("./store/Database.ts")),
+  ({ Database }) => Layer.build(Database.layer)
+)
 
-const serve = Effect.flatMap(server, (module) => module.serve)
+const serve = Effect.scoped(
+  Effect.flatMap(
+    Effect.all([database, Effect.promise(() => import("./Server.ts"))], { concurrency: "unbounded" }),
+    ([services, server]) => Effect.provide(server.serve, services)
+  )
+)
 
-const migrate = Effect.flatMap(server, (module) => module.migrate)
+const migrate = Effect.andThen(Effect.scoped(database), Effect.logInfo("The database is up to date"))
 
 const sluice = Command.make("sluice", {}, () => serve).pipe(
   Command.withDescription("A self-hosted AI gateway. Without a command it serves."),

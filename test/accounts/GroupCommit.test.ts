@@ -46,6 +46,22 @@ const settled = TestClock.adjust(0)
 const membersOf = (commits: ReadonlyArray<Commit>) => commits.map(({ members }) => members)
 
 describe("GroupCommit", () => {
+  it.effect("commits the others when one member cannot be committed", () =>
+    Effect.gen(function* () {
+      const { commits, submit } = yield* startHeld()
+      const first = yield* submit("a", 1)
+      const rest = yield* submit("a", 2, 3)
+      yield* commits[0]!.end(Exit.void)
+      yield* commits[1]!.end(Exit.die("3 is no number"))
+      assert.deepStrictEqual(membersOf(commits).slice(2), [[2]])
+      yield* commits[2]!.end(Exit.void)
+      assert.deepStrictEqual(membersOf(commits).slice(3), [[3]])
+      yield* commits[3]!.end(Exit.die("3 is no number"))
+      assert.deepStrictEqual(yield* Fiber.joinAll([...first, rest[0]!]), [10, 20])
+      assert.isTrue(Exit.hasDies(yield* Fiber.await(rest[1]!)))
+    })
+  )
+
   it.effect("commits at once when idle, and together what arrived meanwhile, each with its own answer", () =>
     Effect.gen(function* () {
       const { commits, submit } = yield* startHeld()
