@@ -15,13 +15,22 @@ const dataDirectory = async (): Promise<string> => {
   return directory
 }
 
-const call = async (server: Pick<ServerProcess, "apiKey" | "url">, path: string, body: unknown) => {
+const call = async (
+  server: Pick<ServerProcess, "apiKey" | "url">,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {}
+) => {
   const response = await fetch(`${server.url}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body)
   })
-  return { status: response.status, json: await response.json() }
+  return {
+    status: response.status,
+    json: await response.json(),
+    replayed: response.headers.get("idempotent-replayed") === "true"
+  }
 }
 
 const balance = async (server: ServerProcess) => {
@@ -66,6 +75,20 @@ describe("sluice", () => {
       assert.strictEqual(response.status, 200)
       assert.include(await response.text(), "<html")
     }
+  })
+
+  it("answers an idempotency key as before after kill -9, free of charge", { timeout: TIMEOUT_MS }, async () => {
+    const dataDir = await dataDirectory()
+    const once = (server: ServerProcess) =>
+      call(server, "/v1/embed", { texts: ["once"], model: { provider: "local" } }, { "idempotency-key": "order-1" })
+    const first = await startServer({ dataDir })
+    const answered = await once(first)
+    await first.kill("SIGKILL")
+    const second = await startServer({ dataDir })
+    const again = await once(second)
+    assert.isTrue(again.replayed)
+    assert.deepStrictEqual(again.json, answered.json)
+    assert.deepInclude(await balance(second), { held: 0, spent: 0.5 })
   })
 
   it("keeps what it knows over a restart, and says again where the key is", { timeout: TIMEOUT_MS }, async () => {
