@@ -1,37 +1,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { OperationId, OrganizationId } from "../domain/Ids.ts"
-import type { LedgerKind } from "../domain/Ledger.ts"
+import type { OrganizationId } from "../domain/Ids.ts"
+import type { LedgerFilter, LedgerRecord, UsageRecord } from "./ledger/LedgerRecord.ts"
+import { makeMemoryLedger } from "./ledger/MemoryLedger.ts"
+import { MemoryAccounts } from "./MemoryAccounts.ts"
 import { orUnavailable, type StoreUnavailable } from "./StoreUnavailable.ts"
 
-/** An entry as it was written, once and for ever. */
-export interface LedgerRecord {
-  /** Grows with time within an organization. */
-  readonly id: number
-  readonly kind: LedgerKind
-  readonly operation: string
-  readonly model: string | null
-  readonly operationId: OperationId
-  readonly amountMicro: number
-  readonly createdAt: Date
-}
-
-/** Which entries; `null` for all of them. Of the period `from` belongs to it and `to` does not. */
-export interface LedgerFilter {
-  readonly kind: LedgerKind | null
-  readonly operation: string | null
-  readonly from: Date | null
-  readonly to: Date | null
-}
-
-/** What the calls of one operation by one model cost on one UTC day. */
-export interface UsageRecord {
-  readonly day: string
-  readonly operation: string
-  readonly model: string | null
-  readonly charges: number
-  readonly usedMicro: number
-}
+export type { LedgerFilter, LedgerRecord, UsageRecord } from "./ledger/LedgerRecord.ts"
 
 /** Reads what `AccountStore` writes into the ledger. */
 export class LedgerStore extends Context.Service<
@@ -89,4 +64,7 @@ export class LedgerStore extends Context.Service<
       return LedgerStore.of({ page, usage })
     })
   )
+
+  /** On `MemoryAccounts`. */
+  static readonly layerMemory = Layer.effect(LedgerStore, Effect.map(MemoryAccounts, makeMemoryLedger))
 }

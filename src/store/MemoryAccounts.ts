@@ -11,7 +11,9 @@ export interface MemoryEntry {
   readonly kind: "grant" | "charge"
   readonly operationId: OperationId
   readonly operation: string
+  readonly model?: string
   readonly amountMicro: number
+  readonly createdAt: number
 }
 
 export interface MemoryRecord {
@@ -58,12 +60,13 @@ const emptyAccount = (): MemoryAccount => ({
   dayAdmitted: 0
 })
 
-/** The accounts behind `AccountStore.layerMemory`. */
+/** The accounts behind the stores in memory. */
 export class MemoryAccounts extends Context.Service<
   MemoryAccounts,
   {
-    /** Opens an account with its first grant. */
-    open(organization: OrganizationId, grantedMicro: number): MemoryAccount
+    /** Opens an account with its first grant, made at `now`. */
+    open(organization: OrganizationId, grantedMicro: number, now: number): MemoryAccount
+    find(organization: OrganizationId): MemoryAccount | undefined
     /** Throws without such an account. */
     get(organization: OrganizationId): MemoryAccount
     readonly all: Iterable<MemoryAccount>
@@ -74,14 +77,15 @@ export class MemoryAccounts extends Context.Service<
     Effect.sync(() => {
       const accounts = new Map<OrganizationId, MemoryAccount>()
 
-      const open = (organization: OrganizationId, grantedMicro: number) => {
+      const open = (organization: OrganizationId, grantedMicro: number, now: number) => {
         const account = emptyAccount()
         account.grantedMicro = grantedMicro
         account.entries.push({
           kind: "grant",
           operationId: OperationId.make(`grant/${organization}/initial`),
           operation: "grant",
-          amountMicro: grantedMicro
+          amountMicro: grantedMicro,
+          createdAt: now
         })
         accounts.set(organization, account)
         return account
@@ -93,7 +97,9 @@ export class MemoryAccounts extends Context.Service<
         return account
       }
 
-      return MemoryAccounts.of({ open, get, all: { [Symbol.iterator]: () => accounts.values() } })
+      const find = (organization: OrganizationId) => accounts.get(organization)
+
+      return MemoryAccounts.of({ open, find, get, all: { [Symbol.iterator]: () => accounts.values() } })
     })
   )
 }

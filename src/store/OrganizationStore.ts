@@ -1,22 +1,13 @@
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OperationId, OrganizationId } from "../domain/Ids.ts"
 import { DatabaseClock } from "./Database.ts"
-import type { KeyRecord } from "./keys/KeyRecord.ts"
 import { writeKey } from "./keys/SqlKeys.ts"
+import { makeMemoryOrganizations } from "./organization/MemoryOrganizations.ts"
+import { type NewOrganization, type OrganizationLimits, OrganizationRefused } from "./organization/Organization.ts"
 import { orUnavailable, type StoreUnavailable } from "./StoreUnavailable.ts"
 
-export interface NewOrganization {
-  readonly id: OrganizationId
-  readonly name: string
-  readonly grantedMicro: number
-  readonly key: Omit<KeyRecord, "organizationId">
-}
-
-/** What was asked of an organization cannot be done. Nothing was written. */
-export class OrganizationRefused extends Data.TaggedError("OrganizationRefused")<{
-  readonly reason: "exists" | "grant_mismatch" | "not_found" | "too_many_credits"
-}> {}
+export { type NewOrganization, OrganizationRefused } from "./organization/Organization.ts"
 
 type GrantOutcome = "granted" | "mismatch" | "repeated" | "too_much" | null
 
@@ -39,7 +30,7 @@ export class OrganizationStore extends Context.Service<
     /** Sets the rate limits; `null` for what the installation gives everyone. */
     setLimits(
       id: OrganizationId,
-      limits: { readonly perMinute: number | null; readonly perDay: number | null }
+      limits: OrganizationLimits
     ): Effect.Effect<void, OrganizationRefused | StoreUnavailable>
   }
 >()("sluice/store/OrganizationStore") {
@@ -86,7 +77,7 @@ export class OrganizationStore extends Context.Service<
 
       const setLimits = Effect.fn("OrganizationStore.setLimits")(function* (
         id: OrganizationId,
-        { perDay, perMinute }: { readonly perMinute: number | null; readonly perDay: number | null }
+        { perDay, perMinute }: OrganizationLimits
       ) {
         const updated = yield* sql`
           UPDATE accounts SET per_minute = ${perMinute}, per_day = ${perDay} WHERE organization_id = ${id} RETURNING 1`
@@ -95,5 +86,11 @@ export class OrganizationStore extends Context.Service<
 
       return OrganizationStore.of({ create, exists, grant, setLimits })
     })
+  )
+
+  /** On `MemoryAccounts` and `KeyStore`, by the fiber's clock. */
+  static readonly layerMemory = Layer.effect(
+    OrganizationStore,
+    Effect.map(makeMemoryOrganizations, OrganizationStore.of)
   )
 }

@@ -33,7 +33,7 @@ export const memoryLedgers = Effect.map(
   (accounts): Ledgers => ({
     open: (organization, { grantedMicro, keyLimits, perDay, perMinute }) =>
       Effect.sync(() => {
-        const account = accounts.open(organization, grantedMicro)
+        const account = accounts.open(organization, grantedMicro, 0)
         Object.assign(account, { perDay, perMinute })
         for (const [key, limit] of keyLimits) account.keyLimits.set(key, limit)
       }),

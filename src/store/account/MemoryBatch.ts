@@ -39,7 +39,11 @@ export const settle = (account: MemoryAccount, settlement: Settlement, now: numb
   const charged = Math.min(settlement.usedMicro, hold.call.boundMicro + availableMicro(account))
   const { operation, operationId } = hold.call
   account.holds.delete(operationId)
-  if (charged > 0) account.entries.push({ kind: "charge", operationId, operation, amountMicro: charged })
+  if (charged > 0) {
+    const { model } = settlement
+    const charge = { kind: "charge", operationId, operation, amountMicro: charged, createdAt: now } as const
+    account.entries.push(model === undefined ? charge : { ...charge, model })
+  }
   finishRecord(account, hold.call, settlement.response, now)
   return Option.some(charged)
 }
